@@ -1,0 +1,48 @@
+/**
+ * Prices in picodollars per token, and the one place that turns tokens into money.
+ *
+ * A charge is the dot product of disjoint buckets and rates, so nothing is priced twice. A tier, when its threshold is
+ * passed by the total prompt (cached tokens included), replaces the rates for the whole request.
+ */
+import type { Picodollars } from "../domain/Money.ts"
+import { picodollars } from "../domain/Money.ts"
+import { promptTokens, type Usage } from "../domain/Usage.ts"
+
+/** Picodollars per token, one rate per bucket. Reasoning has none of its own: it is output. */
+export interface Rates {
+  readonly input: Picodollars
+  readonly cacheRead: Picodollars
+  readonly cacheWrite5m: Picodollars
+  readonly cacheWrite1h: Picodollars
+  readonly audioInput: Picodollars
+  readonly output: Picodollars
+}
+
+export interface Tier {
+  /** The rates hold when the prompt has more tokens than this. */
+  readonly abovePromptTokens: number
+  readonly rates: Rates
+}
+
+export interface Price {
+  readonly rates: Rates
+  /** Ascending by threshold. */
+  readonly tiers: ReadonlyArray<Tier>
+}
+
+/** The rates in force for a prompt of this size. */
+export const ratesFor = (price: Price, totalPromptTokens: number): Rates =>
+  price.tiers.findLast((tier) => totalPromptTokens > tier.abovePromptTokens)?.rates ?? price.rates
+
+/** What `usage` costs, exactly. */
+export const costOf = (price: Price, usage: Usage): Picodollars => {
+  const rates = ratesFor(price, promptTokens(usage))
+  return picodollars(
+    BigInt(usage.input) * rates.input +
+      BigInt(usage.cacheRead) * rates.cacheRead +
+      BigInt(usage.cacheWrite5m) * rates.cacheWrite5m +
+      BigInt(usage.cacheWrite1h) * rates.cacheWrite1h +
+      BigInt(usage.audioInput) * rates.audioInput +
+      BigInt(usage.output) * rates.output
+  )
+}

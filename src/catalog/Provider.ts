@@ -1,0 +1,50 @@
+/**
+ * A provider: a vendor (or a server of one's own) with one account. All of it is data, so a new vendor is an entry in
+ * the catalog and no code.
+ */
+import type { Redacted } from "effect"
+
+import type { ProviderId } from "../domain/Ids.ts"
+import type { ProtocolName } from "./Model.ts"
+
+export const dialectNames = [
+  "openai",
+  "azure",
+  "deepseek",
+  "groq",
+  "mistral",
+  "xai",
+  "together",
+  "fireworks",
+  "cerebras",
+  "moonshot",
+  "zai",
+  "minimax",
+  "openrouter",
+  "qwen",
+  "vllm",
+  "ollama",
+  "generic"
+] as const
+/** Names a set of flags for servers that speak OpenAI's chat protocol with their own accent. */
+export type DialectName = (typeof dialectNames)[number]
+
+export interface Provider {
+  readonly id: ProviderId
+  readonly protocol: ProtocolName
+  readonly dialect: DialectName
+  /** Without a trailing slash. */
+  readonly baseUrl: string
+  /** Environment variables that hold the key and replace `baseUrl`. */
+  readonly apiKeyEnv: string
+  readonly baseUrlEnv: string
+  /** How the key is sent; `none` for servers without keys, which are on when their base URL is set. */
+  readonly auth: "bearer" | "x-api-key" | "api-key" | "none"
+}
+
+/** Where and as whom to call a provider that is switched on. */
+export interface Account {
+  readonly provider: Provider
+  readonly baseUrl: string
+  readonly apiKey: Redacted.Redacted
+}

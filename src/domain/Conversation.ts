@@ -1,0 +1,130 @@
+/**
+ * A chat request as the gateway thinks of it: the contract's fields with defaults applied, aliases folded and ignored
+ * parameters gone. Protocols translate it to a provider, the router reads it, and neither knows the wire form it had.
+ */
+import type { Reasoning } from "./Reasoning.ts"
+
+/** Marks the end of a prefix that a provider should cache. */
+export interface CacheControl {
+  readonly ttl: "5m" | "1h"
+}
+
+export interface TextPart {
+  readonly type: "text"
+  readonly text: string
+  readonly cacheControl?: CacheControl
+}
+
+export interface ImagePart {
+  readonly type: "image"
+  /** `https://…`, `http://…` or `data:<mime>;base64,<data>`. */
+  readonly url: string
+  readonly detail?: string
+}
+
+export const audioFormats = ["mp3", "wav", "m4a", "webm", "ogg", "flac", "opus"] as const
+export type AudioFormat = (typeof audioFormats)[number]
+
+export interface AudioPart {
+  readonly type: "audio"
+  /** base64 */
+  readonly data: string
+  readonly format: AudioFormat
+}
+
+export type Part = TextPart | ImagePart | AudioPart
+
+export interface ToolCall {
+  readonly id: string
+  readonly name: string
+  /** A JSON object as text, exactly as the model wrote it. It may be empty or broken. */
+  readonly arguments: string
+}
+
+/**
+ * A block of a model's reasoning in the shape OpenRouter's clients know (`reasoning.text`, `.summary`, `.encrypted`).
+ * Opaque to everyone but the protocol that made it; see `ReasoningDetails` in the providers' room for its origin.
+ */
+export type ReasoningDetail = { readonly [key: string]: unknown }
+
+export interface SystemMessage {
+  readonly role: "system"
+  readonly content: ReadonlyArray<TextPart>
+}
+
+export interface UserMessage {
+  readonly role: "user"
+  readonly content: ReadonlyArray<Part>
+}
+
+export interface AssistantMessage {
+  readonly role: "assistant"
+  readonly content: ReadonlyArray<TextPart>
+  readonly toolCalls: ReadonlyArray<ToolCall>
+  readonly reasoning?: string
+  readonly reasoningDetails: ReadonlyArray<ReasoningDetail>
+}
+
+export interface ToolMessage {
+  readonly role: "tool"
+  readonly toolCallId: string
+  readonly content: ReadonlyArray<Part>
+}
+
+export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+export interface Tool {
+  readonly name: string
+  readonly description?: string
+  /** JSON Schema of the arguments. */
+  readonly parameters: { readonly [key: string]: unknown }
+}
+
+export type ToolChoice = "auto" | "none" | "required" | { readonly name: string }
+
+export type ResponseFormat =
+  | { readonly type: "text" }
+  | { readonly type: "json_object" }
+  | {
+      readonly type: "json_schema"
+      readonly name: string
+      readonly description?: string
+      readonly strict: boolean
+      readonly schema: { readonly [key: string]: unknown }
+    }
+
+/** Everything a model is asked. Optional fields are those the client left out. */
+export interface ChatRequest {
+  readonly messages: ReadonlyArray<Message>
+  readonly tools: ReadonlyArray<Tool>
+  readonly toolChoice: ToolChoice
+  readonly parallelToolCalls: boolean
+  readonly responseFormat: ResponseFormat
+  readonly reasoning?: Reasoning
+  /** Bounds visible plus reasoning tokens. */
+  readonly maxOutputTokens?: number
+  readonly temperature?: number
+  readonly topP?: number
+  readonly stop: ReadonlyArray<string>
+  readonly frequencyPenalty?: number
+  readonly presencePenalty?: number
+  /** Automatic caching of the whole prompt. */
+  readonly cacheControl?: CacheControl
+  readonly promptCacheKey?: string
+  readonly promptCacheRetention?: string
+  readonly sessionId?: string
+}
+
+/** True when the client insists that a tool is called. */
+export const forcesTool = (request: ChatRequest): boolean =>
+  request.toolChoice === "required" || typeof request.toolChoice === "object"
+
+/** Which inputs beside text the conversation holds; a target must take all of them. */
+export const modalitiesOf = (request: ChatRequest): { readonly image: boolean; readonly audio: boolean } => {
+  const types = new Set(request.messages.flatMap((message) => message.content.map((part) => part.type)))
+  return { image: types.has("image"), audio: types.has("audio") }
+}
+
+/** The text of a message, its parts joined by newlines. */
+export const textOf = (message: Message): string =>
+  message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n")
