@@ -1,0 +1,75 @@
+/**
+ * A wire protocol as a pure translation: the gateway's request to the provider's body, the provider's answer, stream or
+ * error to the gateway's events and failures. A protocol knows no URL, key, price or organization.
+ *
+ * All protocol files have the same sections in the same order (fields, request body, response, stream step, finish,
+ * errors, protocol), so that two of them can be read side by side.
+ */
+import type { Result } from "effect"
+
+import type { Model } from "../../catalog/Model.ts"
+import type { DialectName } from "../../catalog/Provider.ts"
+import type { CompletionEvent } from "../../domain/Completion.ts"
+import type { ChatRequest } from "../../domain/Conversation.ts"
+import type { Failure } from "../../domain/Failure.ts"
+
+/** One request to one endpoint. */
+export interface WireCall {
+  readonly request: ChatRequest
+  readonly stream: boolean
+  readonly model: Model
+  /** The model's name at this provider. */
+  readonly upstream: string
+  readonly maxOutputTokens: number
+  readonly dialect: DialectName
+  /** Stamped on reasoning details, and compared when they come back: `<provider>/<upstream>`. */
+  readonly origin: string
+  /** Opaque cache affinity key of the session, already bound to the organization. */
+  readonly affinity?: string
+}
+
+export type Json = { readonly [key: string]: unknown }
+
+export interface WireRequest {
+  /** Appended to the provider's base URL. */
+  readonly path: string
+  readonly headers: { readonly [name: string]: string }
+  readonly body: Json
+}
+
+/** One server-sent event. */
+export interface Frame {
+  readonly event: string
+  readonly data: string
+}
+
+/** A provider's answer that is not a success, with its body as far as it was read. */
+export interface ErrorResponse {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: { readonly [name: string]: string | undefined }
+  readonly body: string
+}
+
+/** Reads one stream. Made per response; its state never leaves it. */
+export interface StreamReader {
+  /** The events of one frame, or the failure that ends the stream. */
+  readonly step: (frame: Frame) => Result.Result<ReadonlyArray<CompletionEvent>, Failure>
+  /** True once the protocol's own end marker was seen: later frames do not matter. */
+  readonly ended: () => boolean
+  /** Called at the end of the stream: the closing events, or the failure when it broke off. */
+  readonly finish: () => Result.Result<ReadonlyArray<CompletionEvent>, Failure>
+}
+
+/** What a protocol does with each field of our request; the compiler refuses a protocol that leaves one out. */
+export type Treatment = "sent" | "translated" | "refused"
+export type FieldTable = { readonly [Field in keyof Required<ChatRequest>]: Treatment }
+
+export interface Protocol {
+  readonly fields: FieldTable
+  readonly encode: (call: WireCall) => Result.Result<WireRequest, Failure>
+  /** A whole answer with a success status, already parsed as JSON. */
+  readonly decode: (body: unknown, call: WireCall) => Result.Result<ReadonlyArray<CompletionEvent>, Failure>
+  readonly reader: (call: WireCall) => StreamReader
+  readonly failure: (response: ErrorResponse) => Failure
+}
