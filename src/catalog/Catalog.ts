@@ -2,11 +2,16 @@
  * The models this gateway serves. Built once at start from the shipped data, the operator's `CATALOG_FILE` and the
  * providers that are switched on; a fault in any entry stops the start with the path of the fault. Never fetched.
  */
-import { Context } from "effect"
+import { createHash } from "node:crypto"
+
+import { Context, Effect, Layer, Redacted, Result } from "effect"
 
 import type { ModelId, ProviderId } from "../domain/Ids.ts"
+import { type Assembly, assemble } from "./Assembly.ts"
+import shipped from "./catalog.json" with { type: "json" }
+import { type CatalogError, fault, fromJson } from "./CatalogFile.ts"
 import type { Model } from "./Model.ts"
-import type { Account } from "./Provider.ts"
+import type { Account, Provider } from "./Provider.ts"
 
 export type Lookup =
   | { readonly _tag: "Served"; readonly model: Model }
@@ -14,16 +19,106 @@ export type Lookup =
   | { readonly _tag: "Unserved"; readonly variables: ReadonlyArray<string> }
   | { readonly _tag: "Unknown" }
 
+export interface Sources<E = never> {
+  /** The operator's file as text: adds to the shipped catalog, or replaces its entries by id. */
+  readonly overlay?: string | undefined
+  /** The account of a provider; `undefined` when it is switched off. */
+  readonly account: (provider: Provider) => Effect.Effect<Account | undefined, E>
+}
+
 export class Catalog extends Context.Service<
   Catalog,
   {
     /** Identifies the prices and models in force: the first 12 hex digits of a hash of the merged data. */
     readonly version: string
-    /** Models with at least one endpoint whose provider is switched on, ordered by id. */
+    /** Models with at least one endpoint whose provider is switched on, and those endpoints only; ordered by id. */
     readonly models: ReadonlyArray<Model>
     readonly lookup: (id: string) => Lookup
     readonly account: (provider: ProviderId) => Account | undefined
     /** Ids of all models known, served or not. */
     readonly known: ReadonlyArray<ModelId>
   }
->()("tollgate/catalog/Catalog") {}
+>()("tollgate/catalog/Catalog") {
+  static readonly layer = <E = never>(sources: Sources<E>): Layer.Layer<Catalog, CatalogError | E> =>
+    Layer.effect(
+      Catalog,
+      Effect.gen(function* () {
+        const assembly = yield* Effect.fromResult(load(sources.overlay))
+        const accounts = new Map<ProviderId, Account>()
+        for (const provider of assembly.providers.values()) {
+          const account = yield* sources.account(provider)
+          if (account !== undefined && account.baseUrl !== "") accounts.set(provider.id, withOptionalKey(account))
+        }
+        return Catalog.of(serve(assembly, accounts))
+      })
+    )
+}
+
+/** The shipped catalog with the operator's file, if any, laid over it. */
+export const load = (overlay?: string): Result.Result<Assembly, CatalogError> => {
+  const files: Array<unknown> = [shipped]
+  return overlay === undefined
+    ? loadFiles(files)
+    : Result.flatMap(parse(overlay), (json) => loadFiles([...files, json]))
+}
+
+/** Catalog files as parsed JSON, later ones over earlier ones; the shipped catalog takes no part. */
+export const loadFiles = (files: ReadonlyArray<unknown>): Result.Result<Assembly, CatalogError> =>
+  Result.flatMap(Result.all(files.map(fromJson)), assemble)
+
+const parse = (text: string): Result.Result<unknown, CatalogError> =>
+  Result.mapError(
+    Result.try((): unknown => JSON.parse(text)),
+    (cause) => fault("", `is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
+  )
+
+/** A server that needs no key but was given one (vLLM and Ollama behind a proxy) gets it as bearer. */
+const withOptionalKey = (account: Account): Account =>
+  account.provider.auth === "none" && Redacted.value(account.apiKey) !== ""
+    ? { ...account, provider: { ...account.provider, auth: "bearer" } }
+    : account
+
+/** What is served with these accounts. */
+export const serve = (
+  { models, providers }: Assembly,
+  accounts: ReadonlyMap<ProviderId, Account>
+): Catalog["Service"] => {
+  const known = [...models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
+  const served = new Map<string, Model>()
+  for (const model of known) {
+    const [first, ...others] = model.endpoints.filter((endpoint) => accounts.has(endpoint.provider))
+    if (first !== undefined) served.set(model.id, { ...model, endpoints: [first, ...others] })
+  }
+  const variablesOf = (model: Model): ReadonlyArray<string> =>
+    model.endpoints.flatMap((endpoint) => {
+      const provider = providers.get(endpoint.provider)
+      if (provider === undefined) return []
+      return [provider.auth === "none" ? provider.baseUrlEnv : provider.apiKeyEnv]
+    })
+  return {
+    version: versionOf({ models, providers }),
+    models: [...served.values()],
+    lookup: (id) => {
+      const model = served.get(id)
+      if (model !== undefined) return { _tag: "Served", model }
+      const unserved = models.get(id)
+      return unserved === undefined ? { _tag: "Unknown" } : { _tag: "Unserved", variables: variablesOf(unserved) }
+    },
+    account: (provider) => accounts.get(provider),
+    known: known.map((model) => model.id)
+  }
+}
+
+/** Independent of the order of entries and fields in the files. */
+const versionOf = ({ models, providers }: Assembly): string => {
+  const canonical = JSON.stringify(
+    [Object.fromEntries(providers), Object.fromEntries(models)],
+    (_key, value: unknown) =>
+      typeof value === "bigint"
+        ? value.toString()
+        : typeof value === "object" && value !== null && !Array.isArray(value)
+          ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+          : value
+  )
+  return createHash("sha256").update(canonical).digest("hex").slice(0, 12)
+}

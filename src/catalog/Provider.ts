@@ -33,12 +33,12 @@ export interface Provider {
   readonly id: ProviderId
   readonly protocol: ProtocolName
   readonly dialect: DialectName
-  /** Without a trailing slash. */
+  /** Without a trailing slash. Empty where every account has its own: `baseUrlEnv` must be set then. */
   readonly baseUrl: string
   /** Environment variables that hold the key and replace `baseUrl`. */
   readonly apiKeyEnv: string
   readonly baseUrlEnv: string
-  /** How the key is sent; `none` for servers without keys, which are on when their base URL is set. */
+  /** How the key is sent; `none` for servers that need no key, which are on when their base URL is set. */
   readonly auth: "bearer" | "x-api-key" | "api-key" | "none"
 }
 

@@ -2,12 +2,17 @@
  * Chooses models for a request by what its conversation asks for and what they cost. In the process, deterministic, and
  * without IO: a ranking is a pure function of the request and the catalog.
  */
-import { Context } from "effect"
+import { Context, Effect, Layer } from "effect"
 
+import { Catalog } from "../catalog/Catalog.ts"
 import type { Axis, Model } from "../catalog/Model.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { ModelId } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
+import type { DemandModel } from "./Demand.ts"
+import { exclusionOf, requirementsOf } from "./Eligibility.ts"
+import { lexicalDemand } from "./LexicalDemand.ts"
+import { rank } from "./Ranking.ts"
 
 export interface Ask {
   readonly request: ChatRequest
@@ -57,4 +62,18 @@ export class Router extends Context.Service<
     /** Why this model cannot serve the request; `undefined` when it can. For pins and direct calls. */
     readonly exclusionOf: (model: Model, ask: Ask) => Exclusion | undefined
   }
->()("tollgate/routing/Router") {}
+>()("tollgate/routing/Router") {
+  static readonly layerDemand = (demand: DemandModel): Layer.Layer<Router, never, Catalog> =>
+    Layer.effect(
+      Router,
+      Effect.map(Catalog, ({ models }) =>
+        Router.of({
+          rank: (ask) => rank(models, ask, demand),
+          exclusionOf: (model, ask) => exclusionOf(model, requirementsOf(ask))
+        })
+      )
+    )
+
+  /** Over the catalog, with demand read from the words of the conversation. */
+  static readonly layer = Router.layerDemand(lexicalDemand)
+}

@@ -1,5 +1,5 @@
 /** Who is calling, as their API key tells. Nothing in the request can change it. */
-import type { ApiKeyId, EnvironmentId, ModelId, OrganizationId, ProjectId } from "../domain/Ids.ts"
+import type { ApiKeyId, EnvironmentId, ModelId, OrganizationId, ProjectId } from "./Ids.ts"
 
 export const endpointNames = ["chat.completions", "audio.transcriptions"] as const
 /** Names that an endpoint allowlist may hold. */

@@ -1,0 +1,85 @@
+import { type Caller, type EndpointName, endpointNames } from "../domain/Caller.ts"
+/** How keys read back from the database look. The rows are our own, so they are typed here and not checked again. */
+import { apiKeyId, environmentId, modelId, organizationId, projectId } from "../domain/Ids.ts"
+import type { ApiKeyId, EnvironmentId, ModelId } from "../domain/Ids.ts"
+
+interface Limits {
+  readonly endpoint_allowlist: ReadonlyArray<string> | null
+  readonly model_allowlist: ReadonlyArray<string> | null
+  readonly requests_per_minute: number | null
+  readonly expires_at: Date | null
+  readonly revoked_at: Date | null
+}
+
+export interface CallerRow extends Limits {
+  readonly id: string
+  readonly organization_id: string
+  readonly project_id: string
+  readonly environment_id: string
+}
+
+export interface KeyRow extends Limits {
+  readonly id: string
+  readonly environment_id: string
+  readonly name: string
+  readonly display_prefix: string
+  readonly created_at: Date
+}
+
+/** A key as its owner may see it. */
+export interface Key {
+  readonly id: ApiKeyId
+  readonly environment: EnvironmentId
+  readonly name: string
+  /** The first characters of the key, to tell keys apart. */
+  readonly displayPrefix: string
+  readonly endpoints: ReadonlyArray<EndpointName> | undefined
+  readonly models: ReadonlyArray<ModelId> | undefined
+  readonly requestsPerMinute: number | undefined
+  readonly createdAtMillis: number
+  readonly expiresAtMillis: number | undefined
+  readonly revokedAtMillis: number | undefined
+}
+
+/** What authentication has to know of a key. */
+export interface KnownKey {
+  readonly caller: Caller
+  /** `Infinity` for a key that does not expire. */
+  readonly expiresAtMillis: number
+  readonly revoked: boolean
+}
+
+/** A name that this version does not know is left out, which allows less and never more. */
+const endpointsOf = (row: Limits): ReadonlyArray<EndpointName> | undefined =>
+  row.endpoint_allowlist === null ? undefined : endpointNames.filter((name) => row.endpoint_allowlist?.includes(name))
+
+const modelsOf = (row: Limits): ReadonlyArray<ModelId> | undefined => row.model_allowlist?.map((id) => modelId(id))
+
+const setOf = <A>(values: ReadonlyArray<A> | undefined): ReadonlySet<A> | undefined => values && new Set(values)
+
+export const callerOf = (row: CallerRow): KnownKey => ({
+  caller: {
+    key: apiKeyId(row.id),
+    organization: organizationId(row.organization_id),
+    project: projectId(row.project_id),
+    environment: environmentId(row.environment_id),
+    endpoints: setOf(endpointsOf(row)),
+    models: setOf(modelsOf(row)),
+    requestsPerMinute: row.requests_per_minute ?? undefined
+  },
+  expiresAtMillis: row.expires_at?.getTime() ?? Infinity,
+  revoked: row.revoked_at !== null
+})
+
+export const keyOf = (row: KeyRow): Key => ({
+  id: apiKeyId(row.id),
+  environment: environmentId(row.environment_id),
+  name: row.name,
+  displayPrefix: row.display_prefix,
+  endpoints: endpointsOf(row),
+  models: modelsOf(row),
+  requestsPerMinute: row.requests_per_minute ?? undefined,
+  createdAtMillis: row.created_at.getTime(),
+  expiresAtMillis: row.expires_at?.getTime(),
+  revokedAtMillis: row.revoked_at?.getTime()
+})

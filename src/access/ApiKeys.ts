@@ -1,0 +1,148 @@
+import { hash } from "node:crypto"
+
+/**
+ * API keys. Only the SHA-256 of a key is stored: with 256 random bits behind it there is nothing to guess, so a slow
+ * hash would buy nothing.
+ *
+ * Looked-up keys, known and unknown, are remembered for a second. That and the limit on a look-up bound how long a
+ * revoked key can still be accepted, on every replica and without any message between them: two seconds. The expiry
+ * of a key is compared with the clock on every use.
+ */
+import { Cache, Clock, Context, Duration, Effect, Exit, Layer, Option, Redacted } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { Base64Url } from "effect/encoding"
+import { SqlClient } from "effect/sql"
+
+import type { Caller, EndpointName } from "../domain/Caller.ts"
+import { type ApiKeyId, apiKeyId, type EnvironmentId, type ModelId, type OrganizationId } from "../domain/Ids.ts"
+import { timestamp } from "../sql/Timestamp.ts"
+import { type AccessError, invalidKey, notFound, orUnavailable, unavailable } from "./AccessError.ts"
+import { type CallerRow, callerOf, type Key, keyOf, type KeyRow, type KnownKey } from "./ApiKeyRow.ts"
+
+const keyBytes = 32
+const rememberedKeys = 10_000
+const rememberFor = Duration.seconds(1)
+const lookupTimeout = Duration.seconds(1)
+/** Longer text is no key, and is not worth hashing. */
+const maxKeyLength = 512
+/** Characters of a key that are kept to tell keys apart, and the share of it that they may be. */
+const displayedLength = 11
+const displayedShare = 1 / 4
+
+export interface NewKey {
+  readonly environment: EnvironmentId
+  readonly name: string
+  /** Left out: all. */
+  readonly endpoints?: ReadonlyArray<EndpointName> | undefined
+  readonly models?: ReadonlyArray<ModelId> | undefined
+  readonly requestsPerMinute?: number | undefined
+  readonly expiresAtMillis?: number | undefined
+}
+
+export interface IssuedKey {
+  readonly id: ApiKeyId
+  /** The only time the key itself is seen. */
+  readonly secret: Redacted.Redacted
+}
+
+export class ApiKeys extends Context.Service<
+  ApiKeys,
+  {
+    /** Makes a key, or stores `secret` as one. */
+    readonly issue: (key: NewKey, secret?: Redacted.Redacted) => Effect.Effect<IssuedKey, AccessError>
+    /** Whose key this is. Fails with `InvalidKey`, or with `Unavailable` when that cannot be told. */
+    readonly authenticate: (secret: Redacted.Redacted) => Effect.Effect<Caller, AccessError>
+    /** Ends a key for good. A key that has already been revoked stays as it is. */
+    readonly revoke: (organization: OrganizationId, key: ApiKeyId) => Effect.Effect<void, AccessError>
+    /** The keys of an organization, oldest first. */
+    readonly list: (organization: OrganizationId) => Effect.Effect<ReadonlyArray<Key>, AccessError>
+  }
+>()("tollgate/access/ApiKeys") {
+  static readonly layer = Layer.effect(
+    ApiKeys,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const random = yield* SecureRandom.SecureRandom
+      const authenticate = yield* makeAuthenticate(sql)
+
+      const generate = Effect.map(random.randomBytes(keyBytes), (bytes) =>
+        Redacted.make(`tg-${Base64Url.encode(bytes)}`)
+      )
+
+      const issue = Effect.fn("ApiKeys.issue")(function* (key: NewKey, given?: Redacted.Redacted) {
+        const secret = given ?? (yield* generate)
+        const id = apiKeyId(yield* random.uuidV7())
+        const now = timestamp(sql, yield* Clock.currentTimeMillis)
+        const expiresAt = key.expiresAtMillis === undefined ? null : timestamp(sql, key.expiresAtMillis)
+        const made = yield* orUnavailable(sql`
+          INSERT INTO api_key (id, environment_id, name, sha256, display_prefix, endpoint_allowlist, model_allowlist,
+            requests_per_minute, created_at, expires_at)
+          SELECT ${id}::uuid, id, ${key.name}, decode(${hashOf(secret)}, 'hex'), ${displayPrefixOf(secret)},
+            ${key.endpoints ?? null}::text[], ${key.models ?? null}::text[], ${key.requestsPerMinute ?? null}::integer,
+            ${now}, ${expiresAt}
+          FROM environment WHERE id = ${key.environment}
+          RETURNING id`)
+        return made.length === 0 ? yield* notFound("environment") : { id, secret }
+      })
+
+      const revoke = Effect.fn("ApiKeys.revoke")(function* (organization: OrganizationId, key: ApiKeyId) {
+        const now = timestamp(sql, yield* Clock.currentTimeMillis)
+        const revoked = yield* orUnavailable(sql`
+          UPDATE api_key k SET revoked_at = coalesce(k.revoked_at, ${now})
+          FROM environment e JOIN project p ON p.id = e.project_id
+          WHERE k.id = ${key} AND e.id = k.environment_id AND p.organization_id = ${organization}
+          RETURNING k.id`)
+        if (revoked.length === 0) return yield* notFound("key")
+      })
+
+      const list = Effect.fn("ApiKeys.list")(function* (organization: OrganizationId) {
+        const rows = yield* orUnavailable(sql<KeyRow>`
+          SELECT k.id, k.environment_id, k.name, k.display_prefix, k.endpoint_allowlist, k.model_allowlist,
+            k.requests_per_minute, k.created_at, k.expires_at, k.revoked_at
+          FROM api_key k JOIN environment e ON e.id = k.environment_id JOIN project p ON p.id = e.project_id
+          WHERE p.organization_id = ${organization} ORDER BY k.id`)
+        return rows.map(keyOf)
+      })
+
+      return ApiKeys.of({ issue, authenticate, revoke, list })
+    })
+  )
+}
+
+/** Hexadecimal, so that it can be a key of a cache. */
+const hashOf = (secret: Redacted.Redacted): string => hash("sha256", Redacted.value(secret))
+
+const displayPrefixOf = (secret: Redacted.Redacted): string => {
+  const text = Redacted.value(secret)
+  return text.slice(0, Math.min(displayedLength, Math.floor(text.length * displayedShare)))
+}
+
+const makeAuthenticate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+  const lookup = (sha256: string): Effect.Effect<Option.Option<KnownKey>, AccessError> =>
+    sql<CallerRow>`
+      SELECT k.id, k.environment_id, e.project_id, p.organization_id, k.endpoint_allowlist, k.model_allowlist,
+        k.requests_per_minute, k.expires_at, k.revoked_at
+      FROM api_key k JOIN environment e ON e.id = k.environment_id JOIN project p ON p.id = e.project_id
+      WHERE k.sha256 = decode(${sha256}, 'hex')`.pipe(
+      Effect.timeout(lookupTimeout),
+      Effect.mapBoth({
+        onFailure: unavailable,
+        onSuccess: ([row]) => Option.map(Option.fromUndefinedOr(row), callerOf)
+      })
+    )
+  const known = yield* Cache.makeWith(lookup, {
+    capacity: rememberedKeys,
+    // A database that failed is asked again at once.
+    timeToLive: (exit) => (Exit.isSuccess(exit) ? rememberFor : Duration.zero)
+  })
+  return Effect.fnUntraced(function* (secret: Redacted.Redacted) {
+    const { length } = Redacted.value(secret)
+    if (length === 0 || length > maxKeyLength) return yield* invalidKey("unknown")
+    const key = yield* Cache.get(known, hashOf(secret))
+    if (Option.isNone(key)) return yield* invalidKey("unknown")
+    const { caller, expiresAtMillis, revoked } = key.value
+    if (revoked) return yield* invalidKey("revoked")
+    if ((yield* Clock.currentTimeMillis) >= expiresAtMillis) return yield* invalidKey("expired")
+    return caller
+  })
+})

@@ -1,0 +1,104 @@
+/**
+ * Who pays and how they divide their work: an organization has projects, a project has environments, and a key belongs
+ * to one environment. Credit belongs to the organization; the rest is for grouping usage.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient } from "effect/sql"
+
+import {
+  type EnvironmentId,
+  environmentId,
+  type OrganizationId,
+  organizationId,
+  type ProjectId,
+  projectId
+} from "../domain/Ids.ts"
+import { timestamp } from "../sql/Timestamp.ts"
+import { type AccessError, notFound, orNameTaken, orUnavailable } from "./AccessError.ts"
+
+/** An environment with everything it belongs to. */
+export interface Place {
+  readonly organization: { readonly id: OrganizationId; readonly name: string }
+  readonly project: { readonly id: ProjectId; readonly name: string }
+  readonly environment: { readonly id: EnvironmentId; readonly name: string }
+}
+
+interface PlaceRow {
+  readonly organization_id: string
+  readonly organization_name: string
+  readonly project_id: string
+  readonly project_name: string
+  readonly environment_id: string
+  readonly environment_name: string
+}
+
+export class Organizations extends Context.Service<
+  Organizations,
+  {
+    readonly create: (name: string) => Effect.Effect<OrganizationId, AccessError>
+    /** Project names are unique in their organization. */
+    readonly createProject: (organization: OrganizationId, name: string) => Effect.Effect<ProjectId, AccessError>
+    /** Environment names are unique in their project. */
+    readonly createEnvironment: (project: ProjectId, name: string) => Effect.Effect<EnvironmentId, AccessError>
+    /** All environments, oldest organization first. */
+    readonly places: Effect.Effect<ReadonlyArray<Place>, AccessError>
+  }
+>()("tollgate/access/Organizations") {
+  static readonly layer = Layer.effect(
+    Organizations,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const random = yield* SecureRandom.SecureRandom
+
+      const create = Effect.fn("Organizations.create")(function* (name: string) {
+        const id = organizationId(yield* random.uuidV7())
+        const now = timestamp(sql, yield* Clock.currentTimeMillis)
+        yield* orUnavailable(sql`INSERT INTO organization (id, name, created_at) VALUES (${id}, ${name}, ${now})`)
+        return id
+      })
+
+      const createProject = Effect.fn("Organizations.createProject")(function* (
+        organization: OrganizationId,
+        name: string
+      ) {
+        const id = projectId(yield* random.uuidV7())
+        const now = timestamp(sql, yield* Clock.currentTimeMillis)
+        const made = yield* sql`INSERT INTO project (id, organization_id, name, created_at)
+          SELECT ${id}::uuid, id, ${name}, ${now} FROM organization WHERE id = ${organization}
+          RETURNING id`.pipe(orNameTaken(name))
+        return made.length === 0 ? yield* notFound("organization") : id
+      })
+
+      const createEnvironment = Effect.fn("Organizations.createEnvironment")(function* (
+        project: ProjectId,
+        name: string
+      ) {
+        const id = environmentId(yield* random.uuidV7())
+        const now = timestamp(sql, yield* Clock.currentTimeMillis)
+        const made = yield* sql`INSERT INTO environment (id, project_id, name, created_at)
+          SELECT ${id}::uuid, id, ${name}, ${now} FROM project WHERE id = ${project}
+          RETURNING id`.pipe(orNameTaken(name))
+        return made.length === 0 ? yield* notFound("project") : id
+      })
+
+      const places = sql<PlaceRow>`
+        SELECT o.id AS organization_id, o.name AS organization_name, p.id AS project_id, p.name AS project_name,
+          e.id AS environment_id, e.name AS environment_name
+        FROM environment e JOIN project p ON p.id = e.project_id JOIN organization o ON o.id = p.organization_id
+        ORDER BY o.id, p.id, e.id`.pipe(
+        Effect.map((rows) => rows.map(placeOf)),
+        orUnavailable,
+        Effect.withSpan("Organizations.places")
+      )
+
+      return Organizations.of({ create, createProject, createEnvironment, places })
+    })
+  )
+}
+
+const placeOf = (row: PlaceRow): Place => ({
+  organization: { id: organizationId(row.organization_id), name: row.organization_name },
+  project: { id: projectId(row.project_id), name: row.project_name },
+  environment: { id: environmentId(row.environment_id), name: row.environment_name }
+})

@@ -1,0 +1,53 @@
+/**
+ * Requests per minute, per key. A bucket that refills evenly, so that a burst up to the limit passes and what follows is
+ * spread over the minute. Each gateway process counts for itself: with N replicas a key can have up to N times its limit.
+ */
+import { Context, Data, Duration, Effect, Layer } from "effect"
+import { RateLimiter } from "effect/persistence"
+
+import type { Caller } from "../domain/Caller.ts"
+
+export class RateLimited extends Data.TaggedError("RateLimited")<{
+  readonly limit: number
+  /** Until the next request of this key will pass. */
+  readonly retryAfter: Duration.Duration
+}> {}
+
+/** What the `x-ratelimit-*-requests` headers say. */
+export interface RateLimitStatus {
+  readonly limit: number
+  readonly remaining: number
+  /** Until the whole limit is there again. */
+  readonly resetMillis: number
+}
+
+export class RateLimits extends Context.Service<
+  RateLimits,
+  {
+    /** Counts one request of this key. */
+    readonly consume: (caller: Caller) => Effect.Effect<RateLimitStatus, RateLimited>
+  }
+>()("tollgate/access/RateLimits") {
+  /** `requestsPerMinute` holds for keys that have no limit of their own. */
+  static readonly layer = (options: { readonly requestsPerMinute: number }) =>
+    Layer.effect(
+      RateLimits,
+      Effect.gen(function* () {
+        const limiter = yield* RateLimiter.RateLimiter
+        const consume = Effect.fnUntraced(
+          function* (caller: Caller) {
+            const limit = caller.requestsPerMinute ?? options.requestsPerMinute
+            const key = caller.key
+            const result = yield* limiter.consume({ key, limit, window: "1 minute", algorithm: "token-bucket" })
+            return { limit, remaining: result.remaining, resetMillis: Duration.toMillis(result.resetAfter) }
+          },
+          Effect.catchTag("RateLimiterError", ({ reason }) =>
+            reason._tag === "RateLimitExceeded"
+              ? Effect.fail(new RateLimited({ limit: reason.limit, retryAfter: reason.retryAfter }))
+              : Effect.die(reason)
+          )
+        )
+        return RateLimits.of({ consume })
+      })
+    ).pipe(Layer.provide(RateLimiter.layer), Layer.provide(RateLimiter.layerStoreMemory))
+}

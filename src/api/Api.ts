@@ -1,0 +1,89 @@
+/**
+ * The whole HTTP surface in one place: paths, bodies and errors, and the OpenAPI document made from them. No behaviour.
+ */
+import { Context, Schema } from "effect"
+import {
+  HttpApi,
+  HttpApiEndpoint,
+  HttpApiGroup,
+  HttpApiMiddleware,
+  HttpApiSchema,
+  HttpApiSecurity,
+  OpenApi
+} from "effect/http-api"
+
+import type { Caller } from "../domain/Caller.ts"
+import { ChatCompletion, Chunk } from "./ChatCompletion.ts"
+import { ChatRequest } from "./ChatRequest.ts"
+import * as Errors from "./Errors.ts"
+import { Generation } from "./Generation.ts"
+import { ModelCard, ModelList } from "./Models.ts"
+
+/** Who the request in hand is from. */
+export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()("tollgate/api/CurrentCaller") {}
+
+/** Knows the caller by their API key, and refuses before anything of the body is read. */
+export class Authorization extends HttpApiMiddleware.Service<
+  Authorization,
+  { provides: CurrentCaller; requires: never }
+>()("tollgate/api/Authorization", {
+  security: { bearer: HttpApiSecurity.bearer },
+  error: [Errors.Unauthorized, Errors.EndpointNotAllowed, Errors.RateLimitExceeded, Errors.InternalError]
+}) {}
+
+const Chat = HttpApiGroup.make("chat")
+  .add(
+    HttpApiEndpoint.post("completions", "/v1/chat/completions", {
+      payload: ChatRequest,
+      success: [ChatCompletion, HttpApiSchema.StreamSse({ data: Chunk })],
+      error: [
+        Errors.InvalidRequest,
+        Errors.InvalidModel,
+        Errors.InvalidCallName,
+        Errors.UnsupportedParameter,
+        Errors.InsufficientCredits,
+        Errors.ModelNotAllowed,
+        Errors.RequestTooLarge
+      ]
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Create a chat completion",
+        description:
+          "Answers a conversation, whole or as server-sent events that end with `data: [DONE]`. The model is chosen by " +
+          "content and cost unless the request names one."
+      })
+    )
+  )
+  .middleware(Authorization)
+
+const Models = HttpApiGroup.make("models")
+  .add(
+    HttpApiEndpoint.get("list", "/v1/models", { success: ModelList }).annotateMerge(
+      OpenApi.annotations({ summary: "List the models that can be called" })
+    ),
+    HttpApiEndpoint.get("get", "/v1/models/:id", {
+      params: { id: Schema.String },
+      success: ModelCard,
+      error: Errors.NotFound
+    }).annotateMerge(OpenApi.annotations({ summary: "One model" }))
+  )
+  .middleware(Authorization)
+
+const Generations = HttpApiGroup.make("generations")
+  .add(
+    HttpApiEndpoint.get("get", "/v1/generations/:id", {
+      params: { id: Schema.String },
+      success: Generation,
+      error: Errors.NotFound
+    }).annotateMerge(OpenApi.annotations({ summary: "The receipt of one request" }))
+  )
+  .middleware(Authorization)
+
+export class Api extends HttpApi.make("tollgate")
+  .add(Chat, Models, Generations)
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Tollgate",
+      description: "An HTTP gateway for language models that speaks the OpenAI API."
+    })
+  ) {}

@@ -1,0 +1,102 @@
+/**
+ * The answers of `POST /v1/chat/completions`, whole and in chunks. These schemas document and check; the handlers write
+ * the same shape by hand, because encoding every chunk through a schema would cost more than all the rest of a stream.
+ *
+ * Keys without a value are left out, except those that published clients insist on: `content`, `refusal`, `logprobs`
+ * and a string `system_fingerprint`.
+ */
+import { Schema } from "effect"
+
+const ToolCall = Schema.Struct({
+  id: Schema.String,
+  type: Schema.Literal("function"),
+  function: Schema.Struct({ name: Schema.String, arguments: Schema.String })
+})
+
+const ReasoningDetail = Schema.Record(Schema.String, Schema.Unknown).annotate({
+  description: "Opaque. Pass it back unmodified to keep the model's reasoning."
+})
+
+export const FinishReason = Schema.Literals(["stop", "length", "tool_calls", "content_filter", "error"])
+
+export const Routing = Schema.Struct({
+  routed: Schema.Boolean,
+  routed_model: Schema.NullOr(Schema.String),
+  routing_latency_ms: Schema.NullOr(Schema.Finite)
+})
+export type Routing = typeof Routing.Type
+
+export const Usage = Schema.Struct({
+  prompt_tokens: Schema.Int,
+  completion_tokens: Schema.Int,
+  total_tokens: Schema.Int,
+  cost: Schema.Finite.annotate({ description: "Settled cost in USD." }),
+  prompt_tokens_details: Schema.Struct({
+    cached_tokens: Schema.Int,
+    cache_write_tokens: Schema.Int,
+    audio_tokens: Schema.Int
+  }),
+  completion_tokens_details: Schema.Struct({ reasoning_tokens: Schema.Int })
+})
+export type Usage = typeof Usage.Type
+
+const base = {
+  id: Schema.String,
+  created: Schema.Int,
+  model: Schema.String.annotate({ description: "The model that answered." }),
+  system_fingerprint: Schema.String
+}
+
+export const ChatCompletion = Schema.Struct({
+  ...base,
+  object: Schema.Literal("chat.completion"),
+  choices: Schema.Tuple([
+    Schema.Struct({
+      index: Schema.Literal(0),
+      message: Schema.Struct({
+        role: Schema.Literal("assistant"),
+        content: Schema.NullOr(Schema.String),
+        refusal: Schema.NullOr(Schema.String),
+        tool_calls: Schema.optional(Schema.Array(ToolCall)),
+        reasoning: Schema.optional(Schema.String),
+        reasoning_details: Schema.optional(Schema.Array(ReasoningDetail))
+      }),
+      logprobs: Schema.Null,
+      finish_reason: FinishReason
+    })
+  ]),
+  usage: Usage,
+  svc: Routing
+}).annotate({ identifier: "ChatCompletion" })
+
+export const Chunk = Schema.Struct({
+  ...base,
+  object: Schema.Literal("chat.completion.chunk"),
+  choices: Schema.Array(
+    Schema.Struct({
+      index: Schema.Literal(0),
+      delta: Schema.Struct({
+        role: Schema.optional(Schema.Literal("assistant")),
+        content: Schema.optional(Schema.NullOr(Schema.String)),
+        refusal: Schema.optional(Schema.String),
+        reasoning: Schema.optional(Schema.String),
+        reasoning_details: Schema.optional(Schema.Array(ReasoningDetail)),
+        tool_calls: Schema.optional(
+          Schema.Array(
+            Schema.Struct({
+              index: Schema.Int,
+              id: Schema.optional(Schema.String),
+              type: Schema.optional(Schema.Literal("function")),
+              function: Schema.Struct({ name: Schema.optional(Schema.String), arguments: Schema.String })
+            })
+          )
+        )
+      }),
+      logprobs: Schema.Null,
+      finish_reason: Schema.NullOr(FinishReason)
+    })
+  ),
+  usage: Schema.optional(Usage),
+  svc: Schema.optional(Routing),
+  error: Schema.optional(Schema.Struct({ code: Schema.String, message: Schema.String }))
+}).annotate({ identifier: "ChatCompletionChunk" })

@@ -1,0 +1,169 @@
+/**
+ * The body of `POST /v1/chat/completions` as clients send it. `null` means omitted, unknown fields are ignored, and the
+ * parameters that the contract ignores are not named at all.
+ */
+import { Schema } from "effect"
+
+import { audioFormats } from "../domain/Conversation.ts"
+import { efforts } from "../domain/Reasoning.ts"
+
+/** Optional, and `null` means omitted, as SDKs send it. */
+const omittable = <S extends Schema.Constraint>(schema: S) => Schema.optional(Schema.NullOr(schema))
+
+const between = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
+const atLeast = (minimum: number) => Schema.Int.check(Schema.isGreaterThanOrEqualTo(minimum))
+const JsonObject = Schema.Record(Schema.String, Schema.Unknown)
+
+export const CacheControl = Schema.Struct({
+  type: Schema.Literal("ephemeral"),
+  ttl: omittable(Schema.String).annotate({ description: "A duration such as `5m`, `1h` or `1 hour`." })
+})
+
+const TextPart = Schema.Struct({
+  type: Schema.Literal("text"),
+  text: Schema.String,
+  cache_control: omittable(CacheControl)
+})
+
+const imageUrl = /^(?:https?:\/\/|data:[\w.+-]+\/[\w.+-]+;base64,)/i
+
+const ImagePart = Schema.Struct({
+  type: Schema.Literal("image_url"),
+  image_url: Schema.Struct({
+    url: Schema.String.check(
+      Schema.isPattern(imageUrl, { expected: "an http(s) URL or a data URI of the form data:<mime>;base64,<data>" })
+    ),
+    detail: omittable(Schema.String)
+  })
+})
+
+const AudioPart = Schema.Struct({
+  type: Schema.Literal("input_audio"),
+  input_audio: Schema.Struct({ data: Schema.NonEmptyString, format: Schema.Literals(audioFormats) })
+})
+
+const RefusalPart = Schema.Struct({ type: Schema.Literal("refusal"), refusal: Schema.String })
+
+const textOnly = "a part of type text"
+const TextContent = Schema.Union([Schema.String, Schema.Array(TextPart)])
+const UserContent = Schema.Union([
+  Schema.String,
+  Schema.Array(
+    Schema.Union([TextPart, ImagePart, AudioPart]).annotate({
+      message: "Expected a part of type text, image_url or input_audio"
+    })
+  )
+])
+const AssistantContent = Schema.Union([
+  Schema.String,
+  Schema.Array(Schema.Union([TextPart, RefusalPart]).annotate({ message: `Expected ${textOnly}` }))
+])
+const ToolContent = Schema.Union([
+  Schema.String,
+  Schema.Array(Schema.Union([TextPart, ImagePart]).annotate({ message: "Expected a part of type text or image_url" }))
+])
+
+const ToolCall = Schema.Struct({
+  id: Schema.NonEmptyString,
+  type: omittable(Schema.Literal("function")),
+  function: Schema.Struct({ name: Schema.NonEmptyString, arguments: Schema.String })
+})
+
+/** One member per role, each with a single literal: then a failure names the missing key, not the whole union. */
+const SystemMessage = Schema.Struct({ role: Schema.Literal("system"), content: Schema.NullOr(TextContent) })
+const DeveloperMessage = Schema.Struct({ role: Schema.Literal("developer"), content: Schema.NullOr(TextContent) })
+const UserMessage = Schema.Struct({ role: Schema.Literal("user"), content: Schema.NullOr(UserContent) })
+const AssistantMessage = Schema.Struct({
+  role: Schema.Literal("assistant"),
+  content: omittable(AssistantContent),
+  tool_calls: omittable(Schema.Array(ToolCall)),
+  reasoning: omittable(Schema.String),
+  reasoning_details: omittable(Schema.Array(JsonObject))
+})
+const ToolMessage = Schema.Struct({
+  role: Schema.Literal("tool"),
+  content: Schema.NullOr(ToolContent),
+  tool_call_id: Schema.NonEmptyString
+})
+
+export const Message = Schema.Union([
+  SystemMessage,
+  DeveloperMessage,
+  UserMessage,
+  AssistantMessage,
+  ToolMessage
+]).annotate({ message: "Expected a message with role system, developer, user, assistant or tool" })
+export type Message = typeof Message.Type
+
+export const Tool = Schema.Struct({
+  type: Schema.Literal("function"),
+  function: Schema.Struct({
+    name: Schema.NonEmptyString,
+    description: omittable(Schema.String),
+    parameters: JsonObject.annotate({ description: "JSON Schema of the arguments." })
+  })
+})
+
+const NamedTool = Schema.Struct({
+  type: Schema.Literal("function"),
+  function: Schema.Struct({ name: Schema.NonEmptyString })
+})
+
+export const ToolChoice = Schema.Union([Schema.Literals(["auto", "none", "required"]), NamedTool]).annotate({
+  message: "Expected auto, none, required or an object that names a function"
+})
+
+export const ResponseFormat = Schema.Union([
+  Schema.Struct({ type: Schema.Literal("text") }),
+  Schema.Struct({ type: Schema.Literal("json_object") }),
+  Schema.Struct({
+    type: Schema.Literal("json_schema"),
+    json_schema: Schema.Struct({
+      name: Schema.NonEmptyString,
+      description: omittable(Schema.String),
+      strict: omittable(Schema.Boolean),
+      schema: JsonObject
+    })
+  })
+]).annotate({ message: "Expected an object of type text, json_object or json_schema" })
+
+const Effort = Schema.Literals([...efforts])
+
+const Metadata = Schema.Record(
+  Schema.String.check(Schema.isMaxLength(64)),
+  Schema.String.check(Schema.isMaxLength(512))
+).check(Schema.isMaxProperties(16))
+
+export const ChatRequest = Schema.Struct({
+  messages: Schema.Array(Message).check(Schema.isMinLength(1)),
+  model: omittable(Schema.String).annotate({
+    description: "A model of `/v1/models`. `svc-auto`, null or omitted: the gateway chooses."
+  }),
+  stream: omittable(Schema.Boolean),
+  temperature: omittable(between(0, 2)),
+  max_completion_tokens: omittable(atLeast(1)),
+  max_tokens: omittable(atLeast(1)),
+  tools: omittable(Schema.Array(Tool)),
+  tool_choice: omittable(ToolChoice),
+  parallel_tool_calls: omittable(Schema.Boolean),
+  response_format: omittable(ResponseFormat),
+  reasoning: omittable(
+    Schema.Struct({
+      effort: omittable(Effort),
+      max_tokens: omittable(atLeast(0)),
+      exclude: omittable(Schema.Boolean),
+      enabled: omittable(Schema.Boolean)
+    })
+  ),
+  reasoning_effort: omittable(Effort),
+  top_p: omittable(between(0, 1)),
+  stop: omittable(Schema.Union([Schema.String, Schema.Array(Schema.String).check(Schema.isMaxLength(4))])),
+  frequency_penalty: omittable(between(-2, 2)),
+  presence_penalty: omittable(between(-2, 2)),
+  metadata: omittable(Metadata),
+  session_id: omittable(Schema.String.check(Schema.isMaxLength(256))),
+  cache_control: omittable(CacheControl),
+  prompt_cache_key: omittable(Schema.String),
+  prompt_cache_retention: omittable(Schema.String)
+}).annotate({ identifier: "ChatCompletionRequest" })
+export type ChatRequest = typeof ChatRequest.Type

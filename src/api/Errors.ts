@@ -1,0 +1,152 @@
+/**
+ * The closed list of errors a client can meet: code, status and body in one place. The fields of each class are the wire
+ * body, `{ error: { code, message } }`; `_tag` is a plain class field, so it can be caught by tag and is never sent.
+ */
+import { type Duration, Schema } from "effect"
+
+/** Every error code and its HTTP status. */
+export const errorTable = {
+  invalid_request: 400,
+  invalid_model: 400,
+  invalid_call_name: 400,
+  unsupported_parameter: 400,
+  unauthorized: 401,
+  insufficient_credits: 402,
+  endpoint_not_allowed: 403,
+  model_not_allowed: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_too_large: 413,
+  rate_limit_exceeded: 429,
+  internal_error: 500
+} as const
+
+export type ErrorCode = keyof typeof errorTable
+
+const body = <const Code extends ErrorCode>(code: Code) => ({
+  error: Schema.Struct({
+    code: Schema.tag(code),
+    message: Schema.String.annotate({ description: "For people. It may change; programs should look at the code." })
+  })
+})
+
+const status = <const Code extends ErrorCode>(code: Code) => ({ httpApiStatus: errorTable[code] })
+
+export class InvalidRequest extends Schema.Error<InvalidRequest>("InvalidRequest")(
+  body("invalid_request"),
+  status("invalid_request")
+) {
+  readonly _tag = "InvalidRequest"
+  static readonly of = (message: string) => new InvalidRequest({ error: { message } })
+}
+
+export class InvalidModel extends Schema.Error<InvalidModel>("InvalidModel")(
+  body("invalid_model"),
+  status("invalid_model")
+) {
+  readonly _tag = "InvalidModel"
+  static readonly of = (message: string) => new InvalidModel({ error: { message } })
+}
+
+export class InvalidCallName extends Schema.Error<InvalidCallName>("InvalidCallName")(
+  body("invalid_call_name"),
+  status("invalid_call_name")
+) {
+  readonly _tag = "InvalidCallName"
+  static readonly of = (message: string) => new InvalidCallName({ error: { message } })
+}
+
+export class UnsupportedParameter extends Schema.Error<UnsupportedParameter>("UnsupportedParameter")(
+  body("unsupported_parameter"),
+  status("unsupported_parameter")
+) {
+  readonly _tag = "UnsupportedParameter"
+  static readonly of = (message: string) => new UnsupportedParameter({ error: { message } })
+}
+
+export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(
+  body("unauthorized"),
+  status("unauthorized")
+) {
+  readonly _tag = "Unauthorized"
+  static readonly of = (message: string) => new Unauthorized({ error: { message } })
+}
+
+export class InsufficientCredits extends Schema.Error<InsufficientCredits>("InsufficientCredits")(
+  body("insufficient_credits"),
+  status("insufficient_credits")
+) {
+  readonly _tag = "InsufficientCredits"
+  static readonly of = (message: string) => new InsufficientCredits({ error: { message } })
+}
+
+export class EndpointNotAllowed extends Schema.Error<EndpointNotAllowed>("EndpointNotAllowed")(
+  body("endpoint_not_allowed"),
+  status("endpoint_not_allowed")
+) {
+  readonly _tag = "EndpointNotAllowed"
+  static readonly of = (message: string) => new EndpointNotAllowed({ error: { message } })
+}
+
+export class ModelNotAllowed extends Schema.Error<ModelNotAllowed>("ModelNotAllowed")(
+  body("model_not_allowed"),
+  status("model_not_allowed")
+) {
+  readonly _tag = "ModelNotAllowed"
+  static readonly of = (message: string) => new ModelNotAllowed({ error: { message } })
+}
+
+export class NotFound extends Schema.Error<NotFound>("NotFound")(body("not_found"), status("not_found")) {
+  readonly _tag = "NotFound"
+  static readonly of = (message: string) => new NotFound({ error: { message } })
+}
+
+export class MethodNotAllowed extends Schema.Error<MethodNotAllowed>("MethodNotAllowed")(
+  body("method_not_allowed"),
+  status("method_not_allowed")
+) {
+  readonly _tag = "MethodNotAllowed"
+  static readonly of = (message: string) => new MethodNotAllowed({ error: { message } })
+}
+
+export class RequestTooLarge extends Schema.Error<RequestTooLarge>("RequestTooLarge")(
+  body("request_too_large"),
+  status("request_too_large")
+) {
+  readonly _tag = "RequestTooLarge"
+  static readonly of = (message: string) => new RequestTooLarge({ error: { message } })
+}
+
+export class RateLimitExceeded extends Schema.Error<RateLimitExceeded>("RateLimitExceeded")(
+  body("rate_limit_exceeded"),
+  status("rate_limit_exceeded")
+) {
+  readonly _tag = "RateLimitExceeded"
+  /** Sent as the `retry-after` header, not in the body. */
+  retryAfter: Duration.Duration | undefined = undefined
+  static readonly of = (message: string, retryAfter?: Duration.Duration) => {
+    const error = new RateLimitExceeded({ error: { message } })
+    error.retryAfter = retryAfter
+    return error
+  }
+}
+
+export class InternalError extends Schema.Error<InternalError>("InternalError")(
+  body("internal_error"),
+  status("internal_error")
+) {
+  readonly _tag = "InternalError"
+  static readonly of = (message: string) => new InternalError({ error: { message } })
+}
+
+/** What a chat request may fail with, once its caller is known. */
+export type ChatError =
+  | InvalidRequest
+  | InvalidModel
+  | InvalidCallName
+  | UnsupportedParameter
+  | InsufficientCredits
+  | ModelNotAllowed
+  | RateLimitExceeded
+  | RequestTooLarge
+  | InternalError

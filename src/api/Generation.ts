@@ -1,0 +1,54 @@
+/** `GET /v1/generations/{id}`: the receipt of one request, from which its charge can be recomputed. */
+import { Schema } from "effect"
+
+/** Exact decimal USD. */
+const Usd = Schema.String
+
+export const Generation = Schema.Struct({
+  id: Schema.String,
+  object: Schema.Literal("generation"),
+  created: Schema.Int,
+  stream: Schema.Boolean,
+  outcome: Schema.String,
+  requested_model: Schema.NullOr(Schema.String),
+  model: Schema.NullOr(Schema.String),
+  endpoint: Schema.NullOr(Schema.String),
+  call_name: Schema.NullOr(Schema.String),
+  attempts: Schema.Array(
+    Schema.Struct({
+      model: Schema.String,
+      endpoint: Schema.String,
+      outcome: Schema.String,
+      status: Schema.NullOr(Schema.Int),
+      latency_ms: Schema.Finite
+    })
+  ),
+  routing: Schema.NullOr(
+    Schema.Struct({
+      latency_ms: Schema.Finite,
+      pinned: Schema.Boolean,
+      difficulty: Schema.Finite,
+      demand: Schema.Record(Schema.String, Schema.Finite),
+      candidates: Schema.Array(Schema.Struct({ model: Schema.String, distance: Schema.Finite, cost_usd: Usd })),
+      excluded: Schema.Array(Schema.Struct({ model: Schema.String, because: Schema.String }))
+    })
+  ),
+  tokens: Schema.NullOr(
+    Schema.Struct({
+      input: Schema.Int,
+      cache_read: Schema.Int,
+      cache_write_5m: Schema.Int,
+      cache_write_1h: Schema.Int,
+      audio_input: Schema.Int,
+      output: Schema.Int,
+      reasoning: Schema.Int,
+      estimated: Schema.Boolean
+    })
+  ),
+  picodollars_per_token: Schema.NullOr(Schema.Record(Schema.String, Schema.String)),
+  catalog_version: Schema.String,
+  held_usd: Usd,
+  cost_usd: Usd,
+  duration_ms: Schema.Finite,
+  first_output_ms: Schema.NullOr(Schema.Finite)
+}).annotate({ identifier: "Generation" })

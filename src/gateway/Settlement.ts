@@ -1,0 +1,85 @@
+/**
+ * Who pays, and when. A complete answer is charged before its last chunk goes out; one that broke is not charged at
+ * all; one that the client left after its first output is charged for what was delivered, never more than was held.
+ */
+import { Effect, type Scope, Stream } from "effect"
+
+import type { ChatError } from "../api/Errors.ts"
+import { costOf } from "../catalog/Price.ts"
+import type { CompletionEvent, FinishReason } from "../domain/Completion.ts"
+import type { Failure } from "../domain/Failure.ts"
+import type { Picodollars } from "../domain/Money.ts"
+import type { Usage } from "../domain/Usage.ts"
+import type { Hold } from "../ledger/CreditLedger.ts"
+import { chargeForDelivered } from "../ledger/Pricing.ts"
+import type { Answer } from "../providers/Dispatch.ts"
+import { fromBrokenStream } from "./Failures.ts"
+import type { Delta, Meter } from "./Meter.ts"
+import type { ReceiptDraft } from "./ReceiptDraft.ts"
+
+export interface Settled {
+  readonly finishReason: FinishReason
+  readonly usage: Usage
+  readonly cost: Picodollars
+}
+
+export type StreamItem =
+  | Delta
+  /** Last, when the answer is complete. */
+  | ({ readonly type: "settled" } & Settled)
+  /** Last, when it broke off. */
+  | { readonly type: "broken"; readonly error: ChatError }
+
+/** What a settlement needs to know of its request. */
+export interface Bill<A> {
+  readonly answer: Answer<A>
+  readonly meter: Meter
+  readonly hold: Hold
+  readonly draft: ReceiptDraft
+}
+
+/** Charges a complete answer. Not interruptible: the answer is there, and a charge is never half made. */
+export const settle = Effect.fnUntraced(function* <A>({ answer, draft, hold, meter }: Bill<A>) {
+  const { finishReason } = meter
+  if (finishReason === undefined) return yield* Effect.die(new Error("a complete answer has a finish reason"))
+  const counted = meter.complete()
+  const cost = costOf(answer.target.endpoint.price, counted.usage)
+  yield* hold.settle(cost)
+  draft.charged(counted, cost, "completed")
+  return { finishReason, usage: counted.usage, cost } satisfies Settled
+}, Effect.uninterruptible)
+
+/** The answer as it goes to the client, metered, with its settlement at the end. */
+export const metered = Effect.fnUntraced(function* (
+  bill: Bill<Stream.Stream<CompletionEvent, Failure>>
+): Effect.fn.Return<Stream.Stream<StreamItem>, never, Scope.Scope> {
+  const { answer, draft, hold, meter } = bill
+  let undecided = true
+  yield* Effect.addFinalizer(() => {
+    if (!undecided || !meter.hasDelivered) return Effect.void
+    const counted = meter.delivered()
+    const cost = chargeForDelivered({
+      price: answer.target.endpoint.price,
+      held: hold.amount,
+      delivered: counted.usage
+    })
+    draft.charged(counted, cost, "client_left")
+    return hold.settle(cost)
+  })
+  const closing = settle(bill).pipe(
+    Effect.tap(() => Effect.sync(() => (undecided = false))),
+    Effect.map((settled): StreamItem => ({ type: "settled", ...settled }))
+  )
+  return answer.value.pipe(
+    Stream.mapAccumArray(
+      () => meter,
+      (state, events): readonly [Meter, ReadonlyArray<StreamItem>] => [state, state.pass(events)]
+    ),
+    Stream.concat(Stream.fromEffect(closing)),
+    Stream.catch((failure) => {
+      undecided = false
+      draft.broke()
+      return Stream.succeed<StreamItem>({ type: "broken", error: fromBrokenStream(failure) })
+    })
+  )
+})

@@ -1,0 +1,144 @@
+/**
+ * Chat answers as clients read them, written by hand: one object for a plain answer, one line per chunk for a stream.
+ * Keys without a value are left out; a literal `tool_calls: null` breaks published clients.
+ */
+import type { Usage as WireUsage } from "../api/ChatCompletion.ts"
+import type { Completion, FinishReason } from "../domain/Completion.ts"
+import type { RequestId } from "../domain/Ids.ts"
+import { type Picodollars, toUsdNumber, zero } from "../domain/Money.ts"
+import { cacheWriteTokens, none, promptTokens, type Usage } from "../domain/Usage.ts"
+import type { Routing, WholeAnswer } from "../gateway/CompleteChat.ts"
+import type { Delta } from "../gateway/Meter.ts"
+import type { StreamItem } from "../gateway/Settlement.ts"
+
+/** What all chunks of one answer share. */
+export interface Envelope {
+  readonly id: RequestId
+  readonly createdSeconds: number
+  readonly serviceName: string
+  /** Names the configuration that answered; clients insist on a string. */
+  readonly fingerprint: string
+}
+
+/** The id a client sees. */
+export const completionId = (id: RequestId): string => `chatcmpl-${id}`
+
+/** The request id within a completion id, or the text itself when it has no such prefix. */
+export const requestIdIn = (id: string): string => id.replace(/^chatcmpl-/, "")
+
+const routingBody = (routing: Routing) => ({
+  routed: routing.routed,
+  routed_model: routing.model,
+  routing_latency_ms: routing.latencyMillis
+})
+
+const usageBody = (usage: Usage, cost: Picodollars): WireUsage => {
+  const prompt = promptTokens(usage)
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: usage.output,
+    total_tokens: prompt + usage.output,
+    cost: toUsdNumber(cost),
+    prompt_tokens_details: {
+      cached_tokens: usage.cacheRead,
+      cache_write_tokens: cacheWriteTokens(usage),
+      audio_tokens: usage.audioInput
+    },
+    completion_tokens_details: { reasoning_tokens: usage.reasoning }
+  }
+}
+
+const toolCallBody = (call: Completion["toolCalls"][number]) => ({
+  id: call.id,
+  type: "function",
+  function: { name: call.name, arguments: call.arguments }
+})
+
+/** A refusal is text to a reader and a refusal to a program, so it goes out as both. */
+const messageBody = (completion: Completion) => ({
+  role: "assistant",
+  content: completion.toolCalls.length > 0 ? null : completion.content + completion.refusal,
+  refusal: completion.refusal === "" ? null : completion.refusal,
+  ...(completion.toolCalls.length > 0 && { tool_calls: completion.toolCalls.map(toolCallBody) }),
+  ...(completion.reasoning !== "" && { reasoning: completion.reasoning }),
+  ...(completion.reasoningDetails.length > 0 && { reasoning_details: completion.reasoningDetails })
+})
+
+/** The body of a plain answer. */
+export const wholeBody = (envelope: Envelope, answer: WholeAnswer) => ({
+  id: completionId(envelope.id),
+  object: "chat.completion",
+  created: envelope.createdSeconds,
+  model: answer.model,
+  system_fingerprint: envelope.fingerprint,
+  choices: [{ index: 0, message: messageBody(answer.completion), logprobs: null, finish_reason: answer.finishReason }],
+  usage: usageBody(answer.usage, answer.cost),
+  [envelope.serviceName]: routingBody(answer.routing)
+})
+
+/** `data: …` lines of one streamed answer. */
+export interface ChunkWriter {
+  /** The chunk that opens the stream, with the routing metadata. */
+  readonly first: () => string
+  readonly item: (item: StreamItem) => string
+}
+
+export const done = "data: [DONE]\n\n"
+/** A comment: clients skip it, load balancers see that the connection lives. */
+export const keepAlive = ": keep-alive\n\n"
+
+/** Everything that never changes is serialised once, so that a chunk costs one small `JSON.stringify`. */
+export const chunkWriter = (
+  envelope: Envelope,
+  answer: { readonly model: string; readonly routing: Routing }
+): ChunkWriter => {
+  const head =
+    `data: {"id":${JSON.stringify(completionId(envelope.id))},"object":"chat.completion.chunk",` +
+    `"created":${envelope.createdSeconds},"model":${JSON.stringify(answer.model)},` +
+    `"system_fingerprint":${JSON.stringify(envelope.fingerprint)},"choices":[`
+  const metadata = `,${JSON.stringify(envelope.serviceName)}:${JSON.stringify(routingBody(answer.routing))}`
+  const choice = (delta: string, finishReason: FinishReason | "error" | null): string =>
+    `{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${JSON.stringify(finishReason)}}`
+  const open = `${head}{"index":0,"delta":`
+  const close = `,"logprobs":null,"finish_reason":null}]}\n\n`
+  return {
+    first: () => `${head}${choice(`{"role":"assistant","content":""}`, null)}]${metadata}}\n\n`,
+    item: (item) => {
+      switch (item.type) {
+        case "settled":
+          return (
+            `${head}${choice("{}", item.finishReason)}]}\n\n` +
+            `${head}],"usage":${JSON.stringify(usageBody(item.usage, item.cost))}${metadata}}\n\n`
+          )
+        case "broken":
+          return (
+            `${head}${choice("{}", "error")}],"usage":${JSON.stringify(usageBody(none, zero))}` +
+            `,"error":${JSON.stringify(item.error.error)}${metadata}}\n\n`
+          )
+        default:
+          return open + JSON.stringify(deltaBody(item)) + close
+      }
+    }
+  }
+}
+
+const deltaBody = (delta: Delta): object => {
+  switch (delta.type) {
+    case "text":
+      return { content: delta.text }
+    case "reasoning":
+      return { reasoning: delta.text }
+    case "detail":
+      return { reasoning_details: [delta.detail] }
+    case "refusal":
+      return { content: delta.text, refusal: delta.text }
+    case "tool":
+      return {
+        tool_calls: [
+          { index: delta.index, id: delta.id, type: "function", function: { name: delta.name, arguments: "" } }
+        ]
+      }
+    case "arguments":
+      return { tool_calls: [{ index: delta.index, function: { arguments: delta.fragment } }] }
+  }
+}

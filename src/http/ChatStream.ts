@@ -1,0 +1,91 @@
+/**
+ * A streamed answer as server-sent events. Nothing is sent before the first output, so until then a failure has its true
+ * status; after ten seconds of silence the gate opens with a comment, and failover goes on behind it. Comments then mark
+ * every further silence, so that no load balancer takes thinking for a dead connection.
+ */
+import { Clock, Duration, Effect, Fiber, Option, type Scope, Stream } from "effect"
+import { HttpServerResponse } from "effect/http"
+
+import type { ChatError } from "../api/Errors.ts"
+import type { Routing, StreamedAnswer } from "../gateway/CompleteChat.ts"
+import type { StreamItem } from "../gateway/Settlement.ts"
+import { chunkWriter, done, type Envelope, keepAlive } from "./ChatAnswer.ts"
+
+export interface StreamOptions {
+  readonly envelope: Envelope
+  /** Silence after which the client gets a comment. */
+  readonly keepAliveEvery: Duration.Duration
+  /** What to name in a chunk when no model answered. */
+  readonly requested: { readonly model: string; readonly routed: boolean }
+}
+
+/** The response, as soon as its status is known. */
+export const respond = Effect.fnUntraced(function* (
+  answering: Effect.Effect<StreamedAnswer, ChatError, Scope.Scope>,
+  options: StreamOptions
+) {
+  const fiber = yield* Effect.forkScoped(answering)
+  const early = yield* Fiber.join(fiber).pipe(Effect.timeoutOption(options.keepAliveEvery))
+  const frames = Option.match(early, {
+    onSome: (answer) => framesOf(answer, options),
+    onNone: () =>
+      Stream.concat(
+        Stream.succeed(keepAlive),
+        Stream.unwrap(
+          Fiber.join(fiber).pipe(
+            Effect.map((answer) => framesOf(answer, options)),
+            Effect.catch((error) => Effect.succeed(failedFrames(error, options)))
+          )
+        )
+      )
+  })
+  const body = yield* withKeepAlive(frames, options.keepAliveEvery)
+  return HttpServerResponse.stream(Stream.encodeText(body), {
+    contentType: "text/event-stream; charset=utf-8",
+    headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
+  })
+})
+
+const framesOf = (answer: StreamedAnswer, { envelope }: StreamOptions): Stream.Stream<string> => {
+  const writer = chunkWriter(envelope, answer)
+  let started = false
+  return answer.items.pipe(
+    // One string per packet of the provider, not one per chunk.
+    Stream.mapArray((items) => {
+      let text = started ? "" : writer.first()
+      started = true
+      for (const item of items) text += writer.item(item)
+      return [text]
+    }),
+    Stream.concat(Stream.succeed(done))
+  )
+}
+
+/** The gate was already open: the status is gone, so the error goes into the stream. */
+const failedFrames = (error: ChatError, { envelope, requested }: StreamOptions): Stream.Stream<string> => {
+  const routing: Routing = { routed: requested.routed, model: null, latencyMillis: null }
+  const writer = chunkWriter(envelope, { model: requested.model, routing })
+  const broken: StreamItem = { type: "broken", error }
+  return Stream.make(writer.first() + writer.item(broken), done)
+}
+
+/** Adds a comment whenever `every` passes without a frame. */
+const withKeepAlive = Effect.fnUntraced(function* (frames: Stream.Stream<string>, every: Duration.Duration) {
+  const clock = yield* Clock.Clock
+  const everyMillis = Duration.toMillis(every)
+  let quietSince = clock.currentTimeMillisUnsafe()
+  const marked = Stream.mapArray(frames, (texts) => {
+    quietSince = clock.currentTimeMillisUnsafe()
+    return texts
+  })
+  const comment = Effect.gen(function* () {
+    while (true) {
+      const leftMillis = quietSince + everyMillis - clock.currentTimeMillisUnsafe()
+      if (leftMillis <= 0) break
+      yield* Effect.sleep(leftMillis)
+    }
+    quietSince = clock.currentTimeMillisUnsafe()
+    return keepAlive
+  })
+  return Stream.merge(marked, Stream.fromEffectRepeat(comment), { haltStrategy: "left" })
+})

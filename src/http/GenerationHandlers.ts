@@ -1,0 +1,83 @@
+/** `GET /v1/generations/{id}`: a receipt, to the organization that paid for it. */
+import { Effect, Option, Schema } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+
+import { Api, CurrentCaller } from "../api/Api.ts"
+import { NotFound } from "../api/Errors.ts"
+import type { Generation } from "../api/Generation.ts"
+import { RequestId } from "../domain/Ids.ts"
+import { toUsd } from "../domain/Money.ts"
+import type { Receipt } from "../usage/Receipt.ts"
+import { RequestLog } from "../usage/RequestLog.ts"
+import { completionId, requestIdIn } from "./ChatAnswer.ts"
+
+const isRequestId = Schema.is(RequestId)
+
+export const layer = HttpApiBuilder.group(Api, "generations", (handlers) =>
+  Effect.gen(function* () {
+    const requestLog = yield* RequestLog
+    return handlers.handle(
+      "get",
+      Effect.fnUntraced(function* ({ params }) {
+        const { organization } = yield* CurrentCaller
+        const id = requestIdIn(params.id)
+        const found = isRequestId(id) ? yield* Effect.orDie(requestLog.find(organization, id)) : Option.none()
+        if (Option.isNone(found)) return yield* NotFound.of("There is no such request")
+        return toGeneration(found.value)
+      })
+    )
+  })
+)
+
+const toGeneration = (receipt: Receipt): typeof Generation.Type => ({
+  id: completionId(receipt.id),
+  object: "generation",
+  created: Math.floor(receipt.atMillis / 1_000),
+  stream: receipt.stream,
+  outcome: receipt.outcome,
+  requested_model: receipt.requestedModel ?? null,
+  model: receipt.served?.model ?? null,
+  endpoint: receipt.served?.endpoint ?? null,
+  call_name: receipt.callName ?? null,
+  attempts: receipt.attempts.map((attempt) => ({
+    model: attempt.model,
+    endpoint: attempt.endpoint,
+    outcome: attempt.outcome,
+    status: attempt.status ?? null,
+    latency_ms: attempt.latencyMillis
+  })),
+  routing: receipt.routing === undefined ? null : toRouting(receipt.routing),
+  tokens: toTokens(receipt),
+  picodollars_per_token:
+    receipt.rates === undefined
+      ? null
+      : Object.fromEntries(Object.entries(receipt.rates).map(([bucket, rate]) => [bucket, String(rate)])),
+  catalog_version: receipt.catalogVersion,
+  held_usd: toUsd(receipt.held),
+  cost_usd: toUsd(receipt.cost),
+  duration_ms: receipt.durationMillis,
+  first_output_ms: receipt.firstOutputMillis ?? null
+})
+
+const toRouting = (routing: NonNullable<Receipt["routing"]>): NonNullable<(typeof Generation.Type)["routing"]> => ({
+  latency_ms: routing.latencyMillis,
+  pinned: routing.pinned,
+  difficulty: routing.difficulty,
+  demand: routing.demand,
+  candidates: routing.candidates.map(({ cost, distance, model }) => ({ model, distance, cost_usd: toUsd(cost) })),
+  excluded: routing.excluded
+})
+
+const toTokens = ({ usage, usageEstimated }: Receipt): (typeof Generation.Type)["tokens"] =>
+  usage === undefined
+    ? null
+    : {
+        input: usage.input,
+        cache_read: usage.cacheRead,
+        cache_write_5m: usage.cacheWrite5m,
+        cache_write_1h: usage.cacheWrite1h,
+        audio_input: usage.audioInput,
+        output: usage.output,
+        reasoning: usage.reasoning,
+        estimated: usageEstimated
+      }

@@ -1,0 +1,86 @@
+/**
+ * Reads a JSON body with the errors a person can act on: where it is malformed, where a key is repeated, where it nests
+ * too deep. `JSON.parse` would take the last of two equal keys in silence and let depth overflow a later stack.
+ */
+import { Result } from "effect"
+
+/** Deeper than any tool schema seen in practice, far from any stack limit. */
+export const maxDepth = 128
+
+export interface BodyFault {
+  readonly message: string
+}
+
+const fault = (message: string): BodyFault => ({ message })
+
+/** The parsed value, or the first fault. Linear in the text; the inside of strings is skipped, not walked. */
+export const parse = (text: string): Result.Result<unknown, BodyFault> => {
+  if (text.trim() === "") return Result.fail(fault("The request body is empty; expected a JSON object"))
+  const parsed = Result.try({ try: () => JSON.parse(text) as unknown, catch: (cause) => fault(describe(cause)) })
+  if (Result.isFailure(parsed)) return parsed
+  const found = structuralFault(text)
+  return found === undefined ? parsed : Result.fail(found)
+}
+
+/** V8 quotes the text around the error; a prompt must not travel in an error message, so only the position is kept. */
+const describe = (cause: unknown): string => {
+  const position = /position (\d+)/.exec(cause instanceof Error ? cause.message : "")?.[1]
+  return `The request body is not valid JSON${position === undefined ? "" : ` (at character ${position})`}`
+}
+
+const quote = 0x22
+const backslash = 0x5c
+
+/** Walks text that is known to be valid JSON. */
+const structuralFault = (text: string): BodyFault | undefined => {
+  /** Keys seen per open object; `undefined` for an open array. */
+  const open: Array<Set<string> | undefined> = []
+  let expectsKey = false
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case quote: {
+        const end = endOfString(text, at)
+        const keys = open.at(-1)
+        if (expectsKey && keys !== undefined) {
+          const key = text.slice(at + 1, end)
+          if (keys.has(key)) return fault(`The request body repeats the key ${shown(key)} in one object`)
+          keys.add(key)
+          expectsKey = false
+        }
+        at = end
+        break
+      }
+      case 0x7b: // {
+        open.push(new Set())
+        expectsKey = true
+        break
+      case 0x5b: // [
+        open.push(undefined)
+        expectsKey = false
+        break
+      case 0x7d: // }
+      case 0x5d: // ]
+        open.pop()
+        expectsKey = false
+        break
+      case 0x2c: // ,
+        expectsKey = open.at(-1) !== undefined
+        break
+    }
+    if (open.length > maxDepth) return fault(`The request body nests deeper than ${maxDepth} levels`)
+  }
+  return undefined
+}
+
+/** Index of the quote that closes the string which opens at `start`. */
+const endOfString = (text: string, start: number): number => {
+  let end = text.indexOf('"', start + 1)
+  for (; end !== -1; end = text.indexOf('"', end + 1)) {
+    let escapes = 0
+    while (text.charCodeAt(end - 1 - escapes) === backslash) escapes++
+    if (escapes % 2 === 0) return end
+  }
+  return text.length
+}
+
+const shown = (key: string): string => JSON.stringify(key.length > 64 ? `${key.slice(0, 64)}…` : key)

@@ -1,0 +1,45 @@
+/**
+ * All routes of the gateway over one listening server. Needs the use cases and the rooms they rest on; what happens on
+ * which route is in the handlers.
+ */
+import { Layer } from "effect"
+import { HttpRouter } from "effect/http"
+import { HttpApiBuilder, HttpApiScalar, OpenApi } from "effect/http-api"
+
+import { Api } from "../api/Api.ts"
+import * as AuthorizationLayer from "./AuthorizationLayer.ts"
+import * as ChatHandlers from "./ChatHandlers.ts"
+import * as Edge from "./Edge.ts"
+import * as GenerationHandlers from "./GenerationHandlers.ts"
+import * as Health from "./Health.ts"
+import * as ModelHandlers from "./ModelHandlers.ts"
+
+export type ServerOptions = ChatHandlers.ChatOptions & Edge.EdgeOptions & Health.HealthOptions
+
+/** The contract says `svc` where the operator's own name stands. */
+const named = (serviceName: string) => (document: Record<string, unknown>) =>
+  serviceName === "svc"
+    ? document
+    : // JSON in, JSON of the same shape out.
+      (JSON.parse(
+        JSON.stringify(document)
+          .replaceAll('"svc"', JSON.stringify(serviceName))
+          .replaceAll("svc-auto", `${serviceName}-auto`)
+      ) as Record<string, unknown>)
+
+/** The routes, to be served by whichever server the caller provides. */
+export const layer = (options: ServerOptions) => {
+  const api = Api.annotateMerge(OpenApi.annotations({ transform: named(options.serviceName) }))
+  const handlers = Layer.mergeAll(
+    ChatHandlers.layer(options),
+    ModelHandlers.layer(options),
+    GenerationHandlers.layer
+  ).pipe(Layer.provide(AuthorizationLayer.layer))
+  const routes = Layer.mergeAll(
+    HttpApiBuilder.layer(api, { openapiPath: "/openapi.json" }).pipe(Layer.provide(handlers)),
+    HttpApiScalar.layer(api, { path: "/docs" }),
+    Health.layer(options),
+    Edge.layer(options)
+  )
+  return HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true })
+}

@@ -1,0 +1,18 @@
+/** The one error of this room. A write that failed with it has had no effect, or one that is undone without the caller. */
+import { Data } from "effect"
+
+export class LedgerError extends Data.TaggedError("LedgerError")<{
+  readonly reason:
+    /** The available balance was zero or negative at this request's turn. */
+    | { readonly _tag: "InsufficientCredits" }
+    /** The database did not answer in time, or too many writes wait for it. Nothing was held. */
+    | { readonly _tag: "Unavailable"; readonly cause?: unknown }
+    /** The amount would take the account past what it can hold. */
+    | { readonly _tag: "AmountOutOfRange" }
+}> {}
+
+export const insufficientCredits = (): LedgerError => new LedgerError({ reason: { _tag: "InsufficientCredits" } })
+
+export const unavailable = (cause: unknown): LedgerError => new LedgerError({ reason: { _tag: "Unavailable", cause } })
+
+export const amountOutOfRange = (): LedgerError => new LedgerError({ reason: { _tag: "AmountOutOfRange" } })

@@ -1,0 +1,56 @@
+/**
+ * Ids in the form a provider takes. A conversation may move between providers, so an id that one of them made can be
+ * too long or hold signs another refuses. The same id always becomes the same wire id within a request, which keeps
+ * calls and results together and the cached prefix unchanged.
+ */
+import { createHash } from "node:crypto"
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+/** `length` signs of `[a-zA-Z0-9]` that stand for `text`. At most 32. */
+export const digest = (text: string, length: number): string =>
+  Array.from(createHash("sha256").update(text).digest().subarray(0, length), (byte) => base62[byte % 62]).join("")
+
+interface IdRule {
+  readonly accepts: RegExp
+  /** `attempt` counts up from 0 while the result is taken by another id. */
+  readonly rewrite: (id: string, attempt: number) => string
+}
+
+export const idRules = {
+  /** OpenAI: at most 40 signs. */
+  short: { accepts: /^[^]{1,40}$/, rewrite: (id, attempt) => `call_${digest(`${attempt}${id}`, 24)}` },
+  /** Mistral: nine letters or digits. */
+  nine: { accepts: /^[a-zA-Z0-9]{9}$/, rewrite: (id, attempt) => digest(`${attempt}${id}`, 9) },
+  /** Anthropic: at most 64 of a small alphabet. */
+  plain: {
+    accepts: /^[a-zA-Z0-9_-]{1,64}$/,
+    rewrite: (id, attempt) =>
+      attempt === 0 && id !== ""
+        ? id.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 64)
+        : `call_${digest(`${attempt}${id}`, 24)}`
+  }
+} as const satisfies Record<string, IdRule>
+export type IdRuleName = keyof typeof idRules
+
+/** Translates the tool call ids of one request. */
+export const wireIds = (name: IdRuleName): ((id: string) => string) => {
+  const rule: IdRule = idRules[name]
+  const given = new Map<string, string>()
+  const taken = new Set<string>()
+  return (id) => {
+    const known = given.get(id)
+    if (known !== undefined) return known
+    let wire = id
+    for (let attempt = 0; !rule.accepts.test(wire) || taken.has(wire); attempt++) wire = rule.rewrite(id, attempt)
+    given.set(id, wire)
+    taken.add(wire)
+    return wire
+  }
+}
+
+/** OpenAI refuses cache keys that are longer. */
+const cacheKeyLength = 64
+
+/** A cache key as short as providers want it. */
+export const cacheKey = (key: string): string => (key.length <= cacheKeyLength ? key : digest(key, 32))

@@ -1,0 +1,71 @@
+/** What the sandbox understood of a request and what it will answer, whatever the wire protocol. */
+
+export type Json = { readonly [key: string]: unknown }
+
+export interface OfferedTool {
+  readonly name: string
+  readonly schema: Json
+}
+
+/** Prompt tokens by how a provider bills them. */
+export interface PromptTokens {
+  readonly fresh: number
+  readonly cacheRead: number
+  readonly cacheWrite5m: number
+  readonly cacheWrite1h: number
+}
+
+/** A prefix of the prompt that the client marked for caching. */
+export interface Breakpoint {
+  readonly prefix: string
+  readonly ttl: "5m" | "1h"
+}
+
+export interface Prompt {
+  readonly model: string
+  readonly stream: boolean
+  /** Messages in the conversation. */
+  readonly messages: number
+  /** Everything that counts as prompt, as text. */
+  readonly text: string
+  readonly breakpoints: ReadonlyArray<Breakpoint>
+  readonly lastUserText: string
+  /** The result of a tool, when that is what the conversation ends with. */
+  readonly toolResult: string | undefined
+  readonly images: number
+  readonly audios: number
+  readonly tools: ReadonlyArray<OfferedTool>
+  readonly toolChoice: "auto" | "none" | "required" | { readonly name: string }
+  readonly parallelCalls: boolean
+  /** `undefined`: plain text. */
+  readonly answerSchema: Json | undefined
+  readonly thinks: boolean
+  readonly maxTokens: number | undefined
+  readonly stop: ReadonlyArray<string>
+}
+
+export interface Call {
+  readonly id: string
+  readonly name: string
+  readonly arguments: string
+}
+
+export interface Reply {
+  readonly id: string
+  readonly createdSeconds: number
+  /** One element per token. */
+  readonly thinking: ReadonlyArray<string>
+  readonly text: ReadonlyArray<string>
+  readonly calls: ReadonlyArray<Call>
+  readonly finish: "stop" | "length" | "tool_calls" | "content_filter"
+  /** The stop sequence that ended the text. */
+  readonly stoppedAt: string | undefined
+  readonly promptTokens: PromptTokens
+  readonly outputTokens: number
+}
+
+/** Words with the space before them: near enough to tokens. */
+export const tokensOf = (text: string): ReadonlyArray<string> => text.match(/\s*\S+|\s+$/g) ?? []
+
+/** About four characters are one token. */
+export const countTokens = (text: string): number => Math.ceil(text.length / 4)

@@ -1,0 +1,75 @@
+/**
+ * A simulated provider on a loopback socket, so that the gateway runs without any account and its whole real path is
+ * used: connections, streams, error bodies. The answers are deterministic. The last user message may ask for faults and
+ * tool calls; `Directives` has the list. `[fault:500 first]` fails at the endpoint that sees the message first, and so
+ * shows failover.
+ */
+import { createServer } from "node:http"
+
+import { NodeHttpServer } from "@effect/platform-node"
+import { ByteSize, Clock, Context, Effect, Layer, Result } from "effect"
+import { HttpRouter, HttpServer, HttpServerRequest } from "effect/http"
+
+import type { ProtocolName } from "../catalog/Model.ts"
+import { anthropicWire } from "./AnthropicWire.ts"
+import * as Directives from "./Directives.ts"
+import { openAiWire } from "./OpenAiWire.ts"
+import * as Recall from "./Recall.ts"
+import { replyTo } from "./Replies.ts"
+import { refusal, stage } from "./Staging.ts"
+import type { Wire } from "./Wire.ts"
+
+const wires: Record<ProtocolName, Wire> = { "openai-chat": openAiWire, "anthropic-messages": anthropicWire }
+
+const maxRequest = ByteSize.fromInputUnsafe("64 MiB")
+
+export class Sandbox extends Context.Service<
+  Sandbox,
+  {
+    /** The base URL of a provider that speaks this protocol. Any key will do; endpoints are told apart by it. */
+    readonly baseUrlFor: (protocol: ProtocolName) => string
+  }
+>()("tollgate/sandbox/Sandbox") {
+  /** Listens on 127.0.0.1, on a free port, for as long as the layer lives. */
+  static readonly layer = Layer.effect(
+    Sandbox,
+    Effect.map(HttpServer.HttpServer, ({ address }) => {
+      const origin = HttpServer.formatAddress(address)
+      return Sandbox.of({ baseUrlFor: (protocol) => `${origin}${wires[protocol].base}` })
+    })
+  ).pipe(
+    Layer.merge(
+      Layer.suspend(() => HttpRouter.serve(routes(Recall.make()), { disableLogger: true, disableListenLog: true }))
+    ),
+    Layer.provide(
+      NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0, gracefulShutdownTimeout: "1 second" })
+    )
+  )
+}
+
+const routes = (recall: Recall.Recall) => Layer.merge(route(openAiWire, recall), route(anthropicWire, recall))
+
+const route = (wire: Wire, recall: Recall.Recall) => HttpRouter.add("POST", wire.path, answer(wire, recall))
+
+const answer = Effect.fnUntraced(
+  function* (wire: Wire, recall: Recall.Recall) {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const body = yield* Effect.option(request.json)
+    const read = wire.read(body._tag === "Some" ? body.value : undefined)
+    if (Result.isFailure(read)) return refusal(wire, { _tag: "Invalid", message: read.failure })
+    const prompt = read.success
+    const asked = Directives.parse(prompt.lastUserText)
+    const faults = yield* recall.applying(asked.faults, {
+      message: prompt.lastUserText,
+      model: prompt.model,
+      account: request.headers["x-api-key"] ?? request.headers["authorization"] ?? ""
+    })
+    const reply = replyTo(prompt, {
+      directives: { ...asked, faults },
+      promptTokens: yield* recall.promptTokens(prompt),
+      createdSeconds: Math.floor((yield* Clock.currentTimeMillis) / 1_000)
+    })
+    return yield* stage(wire, prompt, reply, faults)
+  },
+  Effect.provideService(HttpServerRequest.MaxBodySize, maxRequest)
+)

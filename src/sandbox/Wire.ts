@@ -1,0 +1,43 @@
+/** What a wire protocol of the sandbox must know: to read a request, and to write an answer or an error. */
+import type { Result } from "effect"
+
+import type { Json, Prompt, Reply } from "./Prompt.ts"
+
+/** Errors that providers word differently. */
+export type Complaint =
+  | { readonly _tag: "Status"; readonly status: number }
+  | { readonly _tag: "Invalid"; readonly message: string }
+  | { readonly _tag: "Overloaded" }
+  | { readonly _tag: "Quota" }
+  | { readonly _tag: "Context" }
+
+/** One event of a stream, as it goes over the wire. */
+export interface Piece {
+  readonly frame: string
+  /** True when it carries one token of output. */
+  readonly isToken: boolean
+}
+
+export interface Wire {
+  /** Where requests are posted, below the sandbox's own address. */
+  readonly path: `/${string}`
+  /** The part of `path` that a provider's base URL has. */
+  readonly base: `/${string}`
+  /** The prompt, or what a strict provider would say against the request. */
+  readonly read: (body: unknown) => Result.Result<Prompt, string>
+  readonly answer: (prompt: Prompt, reply: Reply) => Json
+  readonly pieces: (prompt: Prompt, reply: Reply) => ReadonlyArray<Piece>
+  readonly complain: (complaint: Complaint) => { readonly status: number; readonly body: Json }
+  /** The same in the middle of a stream. */
+  readonly complainInStream: (complaint: Complaint) => string
+}
+
+/** An event stream's frame. */
+export const frame = (data: Json | string, event?: string): string =>
+  `${event === undefined ? "" : `event: ${event}\n`}data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`
+
+/** Arguments arrive in pieces; two are enough to need assembling. */
+export const halves = (text: string): readonly [string, string] => {
+  const middle = Math.ceil(text.length / 2)
+  return [text.slice(0, middle), text.slice(middle)]
+}

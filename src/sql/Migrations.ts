@@ -1,0 +1,100 @@
+/**
+ * Brings the schema up to date at start, and refuses a database that this version does not fit.
+ *
+ * Everything happens in one transaction under a lock on the table of applied migrations, so of several replicas that
+ * start at once one migrates and the others wait. An applied migration is never edited: what is wrong is put right by
+ * a new one.
+ */
+import { Data, Effect } from "effect"
+import { Migrator, SqlClient } from "effect/sql"
+
+import { access } from "./migrations/0001_access.ts"
+import { ledger } from "./migrations/0002_ledger.ts"
+import { sessionPins } from "./migrations/0003_session_pins.ts"
+import { requestLog } from "./migrations/0004_request_log.ts"
+
+export const migrations = {
+  "0001_access": access,
+  "0002_ledger": ledger,
+  "0003_session_pins": sessionPins,
+  "0004_request_log": requestLog
+}
+
+/** What must be there once all migrations are applied. */
+const relations = [
+  "organization",
+  "project",
+  "environment",
+  "api_key",
+  "credit_account",
+  "credit_hold",
+  "credit_entry",
+  "credit_posting",
+  "gateway_lease",
+  "session_pin",
+  "request_log"
+]
+
+const table = "schema_migration"
+
+/** The database does not fit this version. `message` says what to do. */
+export class SchemaMismatch extends Data.TaggedError("SchemaMismatch")<{ readonly message: string }> {}
+
+interface Applied {
+  readonly migration_id: number
+  readonly name: string
+}
+
+/** Why the applied migrations are not a beginning of the known ones, in order and without a gap. */
+const mismatchOf = (
+  applied: ReadonlyArray<Applied>,
+  known: ReadonlyArray<Migrator.ResolvedMigration>
+): string | undefined => {
+  const names = new Map(known.map(([id, name]) => [id, name]))
+  const stranger = applied.find(({ migration_id, name }) => names.get(migration_id) !== name)
+  if (stranger !== undefined) {
+    return (
+      `The database has migration ${stranger.migration_id} (${stranger.name}), which this version does not know. ` +
+      "It was written by a newer version: start that one, or restore a backup made before the upgrade."
+    )
+  }
+  const missing = known.find(([id], index) => index < applied.length && applied[index]?.migration_id !== id)
+  return missing === undefined
+    ? undefined
+    : `The database has later migrations but not ${missing[0]} (${missing[1]}). ` +
+        `The table ${table} was changed by hand: restore a backup.`
+}
+
+/** The known migrations, once those applied are seen to agree. The migrator runs this under its lock. */
+const checkedLoader = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const known = yield* Migrator.fromRecord(migrations)
+  const applied = yield* Effect.orDie(
+    sql<Applied>`SELECT migration_id, name FROM ${sql(table)} ORDER BY migration_id`.withoutTransform
+  )
+  const message = mismatchOf(applied, known)
+  return message === undefined ? known : yield* new Migrator.MigrationError({ kind: "BadState", message })
+})
+
+const requireRelations = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const missing = yield* sql<{
+    readonly name: string
+  }>`SELECT name FROM unnest(${relations}::text[]) AS name WHERE to_regclass(name) IS NULL ORDER BY name`
+  if (missing.length === 0) return
+  const names = missing.map(({ name }) => name).join(", ")
+  return yield* new SchemaMismatch({
+    message: `The database says it is up to date but lacks ${names}. Restore a backup, or start on an empty database.`
+  })
+})
+
+/** Applies what is missing; answers the names of what was applied. */
+export const migrate = Migrator.make({})({ loader: checkedLoader, table }).pipe(
+  Effect.catchIf(
+    (error) => error._tag === "MigrationError" && error.kind === "BadState",
+    (error) => Effect.fail(new SchemaMismatch({ message: error.message }))
+  ),
+  Effect.tap(requireRelations),
+  Effect.map((applied) => applied.map(([id, name]) => `${id}_${name}`)),
+  Effect.withSpan("Migrations.migrate")
+)

@@ -1,0 +1,15 @@
+/** Which model a session stays on. The session id is stored as a hash only. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+export const sessionPins = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`CREATE TABLE session_pin (
+    organization_id uuid NOT NULL,
+    session_sha256  bytea NOT NULL CHECK (octet_length(session_sha256) = 32),
+    model           text NOT NULL,
+    expires_at      timestamptz NOT NULL,
+    PRIMARY KEY (organization_id, session_sha256)
+  )`
+  yield* sql`CREATE INDEX session_pin_expiry ON session_pin (expires_at)`
+})

@@ -1,0 +1,14 @@
+/** One receipt per request. Money in it is written as decimal text, because JSON numbers would round it. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+export const requestLog = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`CREATE TABLE request_log (
+    id              uuid PRIMARY KEY,
+    organization_id uuid NOT NULL,
+    at              timestamptz NOT NULL,
+    receipt         jsonb NOT NULL
+  )`
+  yield* sql`CREATE INDEX request_log_organization ON request_log (organization_id, at DESC)`
+})

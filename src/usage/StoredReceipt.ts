@@ -1,0 +1,89 @@
+/**
+ * A receipt as JSON and back. Amounts of money are decimal text, because a JSON number would round them.
+ *
+ * In text that comes from clients, what PostgreSQL cannot store in JSON (NUL, broken surrogates) is replaced, so
+ * that no request can make its own receipt, or those written beside it, unstorable.
+ */
+import { Schema } from "effect"
+
+import * as Ids from "../domain/Ids.ts"
+import type { Receipt } from "./Receipt.ts"
+
+const Money = Schema.BigIntFromString.pipe(Schema.brand("Picodollars"))
+
+const Attempt = Schema.Struct({
+  model: Ids.ModelId,
+  endpoint: Ids.EndpointId,
+  outcome: Schema.Literals([
+    "answered",
+    "skipped",
+    "Transient",
+    "Credentials",
+    "Invalid",
+    "ContextTooLong",
+    "Unsupported",
+    "Refused"
+  ]),
+  status: Schema.optionalKey(Schema.Finite),
+  message: Schema.optionalKey(Schema.String),
+  latencyMillis: Schema.Finite
+})
+
+const Routing = Schema.Struct({
+  latencyMillis: Schema.Finite,
+  pinned: Schema.Boolean,
+  demand: Schema.Record(Schema.String, Schema.Finite),
+  difficulty: Schema.Finite,
+  candidates: Schema.Array(Schema.Struct({ model: Ids.ModelId, distance: Schema.Finite, cost: Money })),
+  excluded: Schema.Array(Schema.Struct({ model: Ids.ModelId, because: Schema.String }))
+})
+
+const Usage = Schema.Struct({
+  input: Schema.Finite,
+  cacheRead: Schema.Finite,
+  cacheWrite5m: Schema.Finite,
+  cacheWrite1h: Schema.Finite,
+  audioInput: Schema.Finite,
+  output: Schema.Finite,
+  reasoning: Schema.Finite
+})
+
+export const StoredReceipt = Schema.Struct({
+  id: Ids.RequestId,
+  organization: Ids.OrganizationId,
+  project: Ids.ProjectId,
+  environment: Ids.EnvironmentId,
+  key: Ids.ApiKeyId,
+  atMillis: Schema.Finite,
+  callName: Schema.optionalKey(Schema.String),
+  stream: Schema.Boolean,
+  requestedModel: Schema.optionalKey(Schema.String),
+  outcome: Schema.String,
+  served: Schema.optionalKey(Schema.Struct({ model: Ids.ModelId, endpoint: Ids.EndpointId })),
+  routing: Schema.optionalKey(Routing),
+  attempts: Schema.Array(Attempt),
+  usage: Schema.optionalKey(Usage),
+  usageEstimated: Schema.Boolean,
+  catalogVersion: Schema.String,
+  rates: Schema.optionalKey(Schema.Record(Schema.String, Money)),
+  held: Money,
+  cost: Money,
+  durationMillis: Schema.Finite,
+  firstOutputMillis: Schema.optionalKey(Schema.Finite)
+}) satisfies Schema.Schema<Receipt>
+
+/** The character that stands for one that cannot be written. */
+const replacement = "\ufffd"
+
+const storable = (_key: string, value: unknown): unknown =>
+  typeof value === "bigint"
+    ? value.toString()
+    : typeof value === "string"
+      ? value.toWellFormed().replaceAll("\0", replacement)
+      : value
+
+/** Written by hand and not through the schema, because it is done for every request; a test holds the two together. */
+export const encode = (receipt: Receipt): string => JSON.stringify(receipt, storable)
+
+/** Reads what `encode` wrote, once the database has parsed the JSON. */
+export const decode = Schema.decodeUnknownEffect(StoredReceipt)

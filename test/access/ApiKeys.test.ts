@@ -1,0 +1,170 @@
+import { NodeCrypto } from "@effect/platform-node"
+import { assert, layer } from "@effect/vitest"
+import { Clock, Effect, Fiber, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+
+import { ApiKeys } from "../../src/access/ApiKeys.ts"
+import { Organizations } from "../../src/access/Organizations.ts"
+import { apiKeyId, environmentId, modelId, organizationId } from "../../src/domain/Ids.ts"
+import { describeOnEngines, layerUnreachable, whileLocked } from "../support/TestDatabase.ts"
+
+const Access = Layer.mergeAll(ApiKeys.layer, Organizations.layer).pipe(Layer.provide(NodeCrypto.layerSecureRandom))
+
+const aPlace = Effect.gen(function* () {
+  const organizations = yield* Organizations
+  const organization = yield* organizations.create("acme")
+  const project = yield* organizations.createProject(organization, "shop")
+  const environment = yield* organizations.createEnvironment(project, "production")
+  return { organization, project, environment }
+})
+
+/** Why a key is not accepted, or `accepted`. */
+const verdict = (secret: Redacted.Redacted) =>
+  Effect.flatMap(ApiKeys, (keys) => keys.authenticate(secret)).pipe(
+    Effect.as("accepted"),
+    Effect.catch(({ reason }) => Effect.succeed(reason._tag === "InvalidKey" ? reason.because : reason._tag))
+  )
+
+describeOnEngines("ApiKeys", (suite) => {
+  suite.layer(Access)((it) => {
+    it.effect("tell who calls and what they may", () =>
+      Effect.gen(function* () {
+        const keys = yield* ApiKeys
+        const place = yield* aPlace
+        const limits = {
+          endpoints: ["chat.completions"],
+          models: [modelId("gpt-5-mini"), modelId("claude-haiku-4-5")],
+          requestsPerMinute: 7
+        } as const
+        const limited = yield* keys.issue({ environment: place.environment, name: "ci", ...limits })
+        assert.deepStrictEqual(yield* keys.authenticate(limited.secret), {
+          ...place,
+          key: limited.id,
+          endpoints: new Set(limits.endpoints),
+          models: new Set(limits.models),
+          requestsPerMinute: 7
+        })
+        const free = yield* keys.issue({ environment: place.environment, name: "all" })
+        const caller = yield* keys.authenticate(free.secret)
+        assert.deepStrictEqual(
+          [caller.endpoints, caller.models, caller.requestsPerMinute],
+          [undefined, undefined, undefined]
+        )
+        const none = yield* keys.issue({ environment: place.environment, name: "none", models: [] })
+        assert.deepStrictEqual((yield* keys.authenticate(none.secret)).models, new Set())
+      })
+    )
+
+    it.effect("are stored as a hash, with a few characters to tell them apart", () =>
+      Effect.gen(function* () {
+        const keys = yield* ApiKeys
+        const sql = yield* SqlClient.SqlClient
+        const place = yield* aPlace
+        const { id, secret } = yield* keys.issue({ environment: place.environment, name: "ci" })
+        const text = Redacted.value(secret)
+        assert.match(text, /^tg-[\w-]{43}$/)
+        const [row] = yield* sql<{ readonly row: string }>`SELECT k::text AS row FROM api_key k WHERE id = ${id}`
+        assert.include(row?.row, text.slice(0, 11))
+        assert.notInclude(row?.row, text.slice(0, 12))
+        const [listed] = yield* keys.list(place.organization)
+        assert.deepInclude(listed, { id, name: "ci", displayPrefix: text.slice(0, 11), revokedAtMillis: undefined })
+      })
+    )
+
+    it.effect("are refused when unknown, empty or endless", () =>
+      Effect.gen(function* () {
+        for (const text of ["", "tg-nobody", "x".repeat(100_000)]) {
+          assert.strictEqual(yield* verdict(Redacted.make(text)), "unknown")
+        }
+      })
+    )
+
+    it.effect("expire on the clock, also while they are remembered", () =>
+      Effect.gen(function* () {
+        const keys = yield* ApiKeys
+        const { environment } = yield* aPlace
+        const expiresAtMillis = (yield* Clock.currentTimeMillis) + 1_500
+        const { secret } = yield* keys.issue({ environment, name: "short", expiresAtMillis })
+        yield* TestClock.adjust("1 second")
+        assert.strictEqual(yield* verdict(secret), "accepted")
+        yield* TestClock.adjust("499 millis")
+        assert.strictEqual(yield* verdict(secret), "accepted")
+        yield* TestClock.adjust("1 millis")
+        assert.strictEqual(yield* verdict(secret), "expired")
+      })
+    )
+
+    it.effect("are refused within two seconds of their revocation, and stay so", () =>
+      Effect.gen(function* () {
+        const keys = yield* ApiKeys
+        const { environment, organization } = yield* aPlace
+        const { id, secret } = yield* keys.issue({ environment, name: "leaked" })
+        assert.strictEqual(yield* verdict(secret), "accepted")
+        yield* keys.revoke(organization, id)
+        yield* keys.revoke(organization, id)
+        yield* TestClock.adjust("2 seconds")
+        assert.strictEqual(yield* verdict(secret), "revoked")
+      })
+    )
+
+    it.effect("are accepted within two seconds of being made, although they were refused before", () =>
+      Effect.gen(function* () {
+        const keys = yield* ApiKeys
+        const { environment } = yield* aPlace
+        const secret = Redacted.make("chosen-by-the-operator")
+        assert.strictEqual(yield* verdict(secret), "unknown")
+        yield* keys.issue({ environment, name: "chosen" }, secret)
+        yield* TestClock.adjust("2 seconds")
+        assert.strictEqual(yield* verdict(secret), "accepted")
+      })
+    )
+
+    it.effect("belong to an environment, and only their organization revokes them", () =>
+      Effect.gen(function* () {
+        const keys = yield* ApiKeys
+        const organizations = yield* Organizations
+        const { environment, organization, project } = yield* aPlace
+        const stranger = yield* organizations.create("other")
+        const { id } = yield* keys.issue({ environment, name: "ours" })
+        const nowhere = "018f0000-0000-7000-8000-00000000dead"
+        const failures = yield* Effect.forEach(
+          [
+            keys.issue({ environment: environmentId(nowhere), name: "lost" }),
+            keys.revoke(stranger, id),
+            keys.revoke(organization, apiKeyId(nowhere)),
+            organizations.createProject(organizationId(nowhere), "lost"),
+            organizations.createProject(organization, "shop"),
+            organizations.createEnvironment(project, "production")
+          ],
+          (effect) => Effect.flip(Effect.asVoid(effect))
+        )
+        assert.deepStrictEqual(
+          failures.map(({ reason }) => ("what" in reason ? reason.what : reason._tag)),
+          ["environment", "key", "key", "organization", "NameTaken", "NameTaken"]
+        )
+        const places = yield* organizations.places
+        assert.strictEqual(places.find((place) => place.environment.id === environment)?.project.name, "shop")
+      })
+    )
+
+    it.effect("are neither accepted nor called invalid while the database does not answer, and work again after", () =>
+      Effect.gen(function* () {
+        const keys = yield* ApiKeys
+        const { environment } = yield* aPlace
+        const { secret } = yield* keys.issue({ environment, name: "patient" })
+        const asked = yield* whileLocked("api_key", Effect.forkChild(verdict(secret)), "1 second")
+        assert.strictEqual(yield* Fiber.join(asked), "Unavailable")
+        assert.strictEqual(yield* verdict(secret), "accepted")
+      })
+    )
+  })
+})
+
+layer(Access.pipe(Layer.provideMerge(layerUnreachable)))("ApiKeys without a database", (it) => {
+  it.effect("are neither accepted nor called invalid", () =>
+    Effect.gen(function* () {
+      assert.strictEqual(yield* verdict(Redacted.make("tg-somebody")), "Unavailable")
+    })
+  )
+})

@@ -1,0 +1,69 @@
+import { NodeCrypto } from "@effect/platform-node"
+import { assert } from "@effect/vitest"
+import { Effect, Layer, Option, Redacted, Ref } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+
+import { ApiKeys } from "../../src/access/ApiKeys.ts"
+import { bootstrap, firstOrganization } from "../../src/access/Bootstrap.ts"
+import { Organizations } from "../../src/access/Organizations.ts"
+import { describeOnEngines } from "../support/TestDatabase.ts"
+
+const Access = Layer.mergeAll(ApiKeys.layer, Organizations.layer).pipe(Layer.provideMerge(NodeCrypto.layerSecureRandom))
+
+const empty = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`TRUNCATE organization CASCADE`)
+
+/** Starts a gateway; answers the keys it showed beside what it found. */
+const start = (apiKey?: Redacted.Redacted) =>
+  Effect.gen(function* () {
+    const shown = yield* Ref.make<ReadonlyArray<Redacted.Redacted>>([])
+    const announce = (secret: Redacted.Redacted) => Ref.update(shown, (secrets) => [...secrets, secret])
+    const organization = yield* bootstrap({ apiKey, announce })
+    return { organization, shown: yield* Ref.get(shown) }
+  })
+
+describeOnEngines("Bootstrap", (suite) => {
+  suite.layer(Access)((it) => {
+    it.effect("makes one organization, however many replicas start at once, and shows its key once", () =>
+      Effect.gen(function* () {
+        yield* empty
+        const starts = yield* Effect.all([start(), start(), start()], { concurrency: "unbounded" })
+        for (const { organization } of starts) assert.deepStrictEqual(organization, Option.some(firstOrganization))
+        const shown = starts.flatMap((one) => one.shown)
+        assert.strictEqual(shown.length, 1)
+        const keys = yield* ApiKeys
+        const callers = yield* Effect.forEach(shown, keys.authenticate)
+        assert.strictEqual(callers[0]?.organization, firstOrganization)
+        assert.strictEqual((yield* (yield* Organizations).places).length, 1)
+      })
+    )
+
+    it.effect("takes the operator's key, shows none, and keeps it on later starts", () =>
+      Effect.gen(function* () {
+        yield* empty
+        const apiKey = Redacted.make("operators-own-key")
+        for (const key of [apiKey, apiKey, undefined]) assert.deepStrictEqual((yield* start(key)).shown, [])
+        yield* TestClock.adjust("2 seconds")
+        assert.strictEqual((yield* (yield* ApiKeys).authenticate(apiKey)).organization, firstOrganization)
+      })
+    )
+
+    it.effect("starts over after a crash that came before the commit", () =>
+      Effect.gen(function* () {
+        yield* empty
+        const crash = bootstrap({ announce: () => Effect.die("killed") })
+        yield* Effect.exit(crash)
+        assert.deepStrictEqual(yield* (yield* Organizations).places, [])
+        assert.strictEqual((yield* start()).shown.length, 1)
+      })
+    )
+
+    it.effect("leaves a database alone that was set up in another way", () =>
+      Effect.gen(function* () {
+        yield* empty
+        yield* (yield* Organizations).create("acme")
+        assert.deepStrictEqual(yield* start(), { organization: Option.none(), shown: [] })
+      })
+    )
+  })
+})

@@ -1,0 +1,169 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted, Result } from "effect"
+
+import { Catalog, load, type Sources } from "../../src/catalog/Catalog.ts"
+import { servesTier } from "../../src/catalog/Model.ts"
+import type { Provider } from "../../src/catalog/Provider.ts"
+import { providerId } from "../../src/domain/Ids.ts"
+
+const shipped = Result.getOrThrow(load())
+
+const accountOf = (provider: Provider, key = "key") => ({
+  provider,
+  baseUrl: provider.baseUrl,
+  apiKey: Redacted.make(key)
+})
+
+/** A catalog with these providers switched on. */
+const catalog = (on: ReadonlyArray<string>, overlay?: object, key = "key") => {
+  const sources: Sources = {
+    overlay: overlay === undefined ? undefined : JSON.stringify(overlay),
+    account: (provider) => Effect.succeed(on.includes(provider.id) ? accountOf(provider, key) : undefined)
+  }
+  return Catalog.pipe(Effect.provide(Catalog.layer(sources)))
+}
+
+/** In picodollars per token: 1,000,000 is one USD per million tokens. Written by hand, not read from the file. */
+const spotPrices = [
+  ["gpt-5-mini", 250_000n, 25_000n, 250_000n, 250_000n, 2_000_000n],
+  ["claude-sonnet-5", 2_000_000n, 200_000n, 2_500_000n, 4_000_000n, 10_000_000n],
+  ["claude-opus-4-8", 5_000_000n, 500_000n, 6_250_000n, 10_000_000n, 25_000_000n],
+  ["deepseek-v4-pro", 1_320_000n, 44_000n, 1_320_000n, 1_320_000n, 3_960_000n],
+  ["gpt-oss-120b", 150_000n, 75_000n, 150_000n, 150_000n, 600_000n],
+  ["mistral-large-4", 700_000n, 70_000n, 700_000n, 700_000n, 2_100_000n]
+] as const
+
+describe("Catalog", () => {
+  for (const [id, input, cacheRead, cacheWrite5m, cacheWrite1h, output] of spotPrices) {
+    it(`ships the price of ${id}`, () => {
+      assert.deepStrictEqual(shipped.models.get(id)?.endpoints[0].price.rates, {
+        input,
+        cacheRead,
+        cacheWrite5m,
+        cacheWrite1h,
+        audioInput: input,
+        output
+      } as never)
+    })
+  }
+
+  it("ships the higher rates of long prompts and the price of audio", () => {
+    assert.deepStrictEqual(
+      shipped.models
+        .get("claude-haiku-5-5")
+        ?.endpoints[0].price.tiers.map((tier) => [tier.abovePromptTokens, tier.rates.input]),
+      [[100_000, 500_000n]] as never
+    )
+    assert.strictEqual(shipped.models.get("gpt-audio")?.endpoints[0].price.rates.audioInput, 32_000_000n as never)
+  })
+
+  it("ships only models of protocols we speak, each priced and profiled for exactly the tiers it serves", () => {
+    assert.isAbove(shipped.models.size, 40)
+    for (const model of shipped.models.values()) {
+      for (const tier of ["none", "low", "high"] as const) {
+        assert.strictEqual(model.profiles[tier] !== undefined, servesTier(model, tier), `${model.id} ${tier}`)
+      }
+      for (const { price } of model.endpoints) {
+        assert.isTrue(price.rates.input > 0n && price.rates.cacheRead <= price.rates.input, model.id)
+      }
+    }
+    for (const later of ["gpt-5.4", "gpt-6-sol"]) assert.isFalse(shipped.models.has(later))
+  })
+
+  it("never rates a model lower for thinking more", () => {
+    for (const { id, profiles } of shipped.models.values()) {
+      for (const [axis, high] of Object.entries(profiles.high ?? {})) {
+        const key = axis as keyof NonNullable<typeof profiles.low>
+        assert.isTrue(high >= (profiles.low?.[key] ?? 0) && high >= (profiles.none?.[key] ?? 0), `${id} ${axis}`)
+      }
+    }
+  })
+
+  it.effect("serves one model at several endpoints in order of preference, only where an account is", () =>
+    Effect.gen(function* () {
+      const endpoints = (on: ReadonlyArray<string>) =>
+        Effect.map(catalog(on), ({ lookup }) => {
+          const found = lookup("gpt-oss-120b")
+          return found._tag === "Served" ? found.model.endpoints.map((endpoint) => String(endpoint.id)) : found
+        })
+      assert.deepStrictEqual(yield* endpoints(["groq", "cerebras"]), ["groq/gpt-oss-120b", "cerebras/gpt-oss-120b"])
+      assert.deepStrictEqual(yield* endpoints(["cerebras"]), ["cerebras/gpt-oss-120b"])
+      assert.deepStrictEqual(yield* endpoints([]), {
+        _tag: "Unserved",
+        variables: ["GROQ_API_KEY", "CEREBRAS_API_KEY"]
+      })
+    })
+  )
+
+  it.effect("knows every model, and lists the served ones by id", () =>
+    Effect.gen(function* () {
+      const { known, lookup, models } = yield* catalog(["mistral"])
+      assert.deepStrictEqual(
+        models.map((model) => String(model.id)),
+        ["codestral-latest", "mistral-large-4", "mistral-medium-latest", "mistral-small-latest", "voxtral-small-latest"]
+      )
+      assert.strictEqual(known.length, shipped.models.size)
+      assert.deepStrictEqual(lookup("gpt-7"), { _tag: "Unknown" })
+    })
+  )
+
+  it.effect("adds the operator's models at shipped and own providers, and replaces models by id", () =>
+    Effect.gen(function* () {
+      const entry = (id: string, provider: string) => ({
+        id,
+        context_window: 8_192,
+        max_output: 1_024,
+        endpoints: [{ provider, price_usd_per_mtok: { input: "0.5", output: 1 } }]
+      })
+      const overlay = {
+        providers: [{ id: "own-lab", protocol: "openai-chat", base_url: "http://lab:9/v1/", auth: "none" }],
+        models: [entry("llama-local", "vllm"), entry("lab-1", "own-lab"), entry("gpt-5-mini", "openai")]
+      }
+      const { account, models, version } = yield* catalog(["openai", "vllm", "own-lab"], overlay)
+      const byId = new Map(models.map((model) => [String(model.id), model]))
+      assert.strictEqual(byId.get("llama-local")?.endpoints[0].protocol, "openai-chat")
+      assert.strictEqual(byId.get("lab-1")?.endpoints[0].id, "own-lab/lab-1" as never)
+      assert.strictEqual(byId.get("gpt-5-mini")?.endpoints[0].contextWindow, 8_192)
+      assert.isTrue(byId.has("gpt-5-nano"))
+      assert.strictEqual(account(providerId("own-lab"))?.baseUrl, "http://lab:9/v1")
+      assert.notStrictEqual(version, (yield* catalog(["openai"])).version)
+    })
+  )
+
+  it.effect("sends an optional key as bearer, and none where none is set", () =>
+    Effect.gen(function* () {
+      const auth = (key: string) =>
+        Effect.map(catalog(["vllm"], undefined, key), ({ account }) => account(providerId("vllm"))?.provider.auth)
+      assert.strictEqual(yield* auth("secret"), "bearer")
+      assert.strictEqual(yield* auth(""), "none")
+    })
+  )
+
+  it.effect("leaves a provider off that has a key but no base URL", () =>
+    Effect.gen(function* () {
+      const { account } = yield* catalog(["azure"])
+      assert.isUndefined(account(providerId("azure")))
+    })
+  )
+
+  it.effect("stops with the path of the fault in the operator's file", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(catalog([], { models: [{ id: "x", context_window: 1, max_output: 1 }] }))
+      assert.strictEqual(error.path, "models[0].endpoints")
+    })
+  )
+
+  it.effect("has a version that depends on the data and not on the order it is written in", () =>
+    Effect.gen(function* () {
+      const price_usd_per_mtok = { input: 1, output: 1 }
+      const entry = { context_window: 10, max_output: 1, endpoints: [{ provider: "groq", price_usd_per_mtok }] }
+      const versionOf = (...models: ReadonlyArray<object>) =>
+        Effect.map(catalog([], { models }), ({ version }) => version)
+      const a = { id: "a", ...entry }
+      const b = { ...entry, id: "b" }
+      assert.match(yield* versionOf(a, b), /^[0-9a-f]{12}$/)
+      assert.strictEqual(yield* versionOf(a, b), yield* versionOf(b, a))
+      assert.notStrictEqual(yield* versionOf(a), yield* versionOf({ ...a, context_window: 11 }))
+    })
+  )
+})

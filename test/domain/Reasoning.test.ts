@@ -1,0 +1,68 @@
+import { assert, describe, it } from "@effect/vitest"
+
+import {
+  type Effort,
+  effortOfBudget,
+  efforts,
+  nearestEffort,
+  normalise,
+  type ReasoningFields,
+  type Tier,
+  tierOf
+} from "../../src/domain/Reasoning.ts"
+
+/** The contract's rules on a routed request: the fields, what they become, and the tier they restrict to. */
+const routed: ReadonlyArray<
+  readonly [fields: ReasoningFields, normalised: object | undefined, tier: Tier | undefined]
+> = [
+  [{}, { enabled: true, effort: "high", exclude: false }, "high"],
+  [{ reasoning: {} }, { exclude: false }, undefined],
+  [{ reasoning: { exclude: true } }, { exclude: true }, undefined],
+  [{ reasoning: { enabled: true } }, { enabled: true, exclude: false }, undefined],
+  [{ reasoning: { enabled: false } }, { enabled: false, exclude: false }, "none"],
+  [{ reasoning: { enabled: false, effort: "high" } }, { enabled: false, effort: "high", exclude: false }, "none"],
+  [{ reasoning: { effort: "none" } }, { effort: "none", exclude: false }, "none"],
+  [{ reasoningEffort: "none" }, { effort: "none", exclude: false }, "none"],
+  [{ reasoningEffort: "minimal" }, { effort: "minimal", exclude: false }, "low"],
+  [{ reasoningEffort: "low" }, { effort: "low", exclude: false }, "low"],
+  [{ reasoningEffort: "medium" }, { effort: "medium", exclude: false }, "high"],
+  [{ reasoningEffort: "xhigh" }, { effort: "xhigh", exclude: false }, "high"],
+  [{ reasoning: { effort: "low" }, reasoningEffort: "high" }, { effort: "low", exclude: false }, "low"],
+  [{ reasoning: {}, reasoningEffort: "high" }, { exclude: false }, undefined],
+  [{ reasoning: { maxTokens: 0 } }, { maxTokens: 0, exclude: false }, "none"],
+  [{ reasoning: { maxTokens: 4_095 } }, { maxTokens: 4_095, exclude: false }, "low"],
+  [{ reasoning: { maxTokens: 4_096 } }, { maxTokens: 4_096, exclude: false }, "high"],
+  [{ reasoning: { maxTokens: 9, effort: "high" } }, { maxTokens: 9, effort: "high", exclude: false }, "high"]
+]
+
+describe("Reasoning", () => {
+  for (const [fields, normalised, tier] of routed) {
+    it(`reads ${JSON.stringify(fields)} as tier ${tier ?? "open"}`, () => {
+      const reasoning = normalise(fields, { routed: true })
+      assert.deepStrictEqual(reasoning, normalised as typeof reasoning)
+      assert.strictEqual(tierOf(reasoning), tier)
+    })
+  }
+
+  it("leaves an omitted pair unset on a direct call, and reads the rest alike", () => {
+    assert.isUndefined(normalise({}, { routed: false }))
+    for (const [fields] of routed.slice(1)) {
+      assert.deepStrictEqual(normalise(fields, { routed: false }), normalise(fields, { routed: true }))
+    }
+  })
+
+  it("takes the nearest level a model knows, at or below the wish if there is one", () => {
+    const nearest = (wish: Effort, ...levels: ReadonlyArray<string>) => nearestEffort(wish, levels)
+    assert.strictEqual(nearest("medium", "high", "low"), "low")
+    assert.strictEqual(nearest("low", "max", "high"), "high")
+    assert.strictEqual(nearest("xhigh", "low", "high", "max"), "high")
+    assert.strictEqual(nearest("xhigh", "max"), "max")
+    assert.strictEqual(nearest("minimal", "low", "medium"), "low")
+    assert.isUndefined(nearest("high"))
+  })
+
+  it("turns a budget into a higher effort the larger its share of the output is", () => {
+    const found = [0, 500, 2_000, 4_000, 7_000, 9_500].map((budget) => effortOfBudget(budget, 10_000))
+    assert.deepStrictEqual(found, [...efforts])
+  })
+})

@@ -1,0 +1,85 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+
+import type { Price, Rates } from "../../src/catalog/Price.ts"
+import { picodollars } from "../../src/domain/Money.ts"
+import { none } from "../../src/domain/Usage.ts"
+import { chargeForDelivered, defaultOutputTokens, estimate } from "../../src/ledger/Pricing.ts"
+
+const rates = (input: bigint, audioInput: bigint, output: bigint): Rates => ({
+  input: picodollars(input),
+  cacheRead: picodollars(input / 10n),
+  cacheWrite5m: picodollars(input),
+  cacheWrite1h: picodollars(input),
+  audioInput: picodollars(audioInput),
+  output: picodollars(output)
+})
+
+const tierStart = 200_000
+const price: Price = {
+  rates: rates(3_000_000n, 10_000_000n, 15_000_000n),
+  tiers: [{ abovePromptTokens: tierStart, rates: rates(6_000_000n, 20_000_000n, 22_500_000n) }]
+}
+
+const Tokens = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
+const Tier = Schema.UndefinedOr(Schema.Literals(["none", "low", "high"]))
+const Expected = Schema.Struct({
+  modelMaxOutputTokens: Tokens,
+  promptTokens: Tokens,
+  audioTokens: Tokens,
+  maxOutputTokens: Schema.UndefinedOr(Tokens),
+  tier: Tier
+})
+
+describe("estimate", () => {
+  const plain = { price, modelMaxOutputTokens: 64_000, promptTokens: 1_000, tier: "none" } as const
+
+  it("multiplies every part of the request with its own price", () => {
+    const cases = [
+      [{ ...plain, maxOutputTokens: 10 }, 1_000n * 3_000_000n + 10n * 15_000_000n],
+      [{ ...plain, maxOutputTokens: 0 }, 1_000n * 3_000_000n],
+      [{ ...plain, audioTokens: 400, maxOutputTokens: 10 }, 600n * 3_000_000n + 400n * 10_000_000n + 10n * 15_000_000n],
+      [plain, 1_000n * 3_000_000n + 1_024n * 15_000_000n],
+      [{ ...plain, tier: "low" }, 1_000n * 3_000_000n + 2_048n * 15_000_000n],
+      [{ ...plain, tier: undefined }, 1_000n * 3_000_000n + 2_048n * 15_000_000n],
+      [{ ...plain, tier: "high" }, 1_000n * 3_000_000n + 8_192n * 15_000_000n],
+      [{ ...plain, tier: "high", modelMaxOutputTokens: 4_096 }, 1_000n * 3_000_000n + 4_096n * 15_000_000n],
+      [{ ...plain, maxOutputTokens: 90_000 }, 1_000n * 3_000_000n + 64_000n * 15_000_000n]
+    ] as const
+    for (const [expectation, expected] of cases) assert.strictEqual(estimate(expectation), expected)
+  })
+
+  it("prices the whole request at the higher rates once the prompt, audio included, is past the threshold", () => {
+    const at = (promptTokens: number) => estimate({ ...plain, promptTokens, audioTokens: 1_000, maxOutputTokens: 1 })
+    assert.strictEqual(at(tierStart), 199_000n * 3_000_000n + 1_000n * 10_000_000n + 15_000_000n)
+    assert.strictEqual(at(tierStart + 1), 199_001n * 6_000_000n + 1_000n * 20_000_000n + 22_500_000n)
+  })
+
+  it.prop(
+    "is never negative, and never falls when prompt, output or thinking grow",
+    { expected: Expected },
+    ({ expected }) => {
+      const now = estimate({ price, ...expected })
+      assert.isTrue(now >= 0n)
+      const more = [
+        { promptTokens: expected.promptTokens + 1 },
+        { modelMaxOutputTokens: expected.modelMaxOutputTokens + 1 },
+        { maxOutputTokens: (expected.maxOutputTokens ?? defaultOutputTokens[expected.tier ?? "low"]) + 1 },
+        { tier: "high" as const }
+      ]
+      for (const change of more) assert.isTrue(estimate({ price, ...expected, ...change }) >= now)
+    }
+  )
+})
+
+describe("chargeForDelivered", () => {
+  it.prop(
+    "is the cost of what was sent, and at most the hold",
+    { held: Tokens, output: Tokens },
+    ({ held, output }) => {
+      const charge = chargeForDelivered({ price, held: picodollars(BigInt(held)), delivered: { ...none, output } })
+      const cost = BigInt(output) * 15_000_000n
+      assert.strictEqual(charge, cost < BigInt(held) ? cost : BigInt(held))
+    }
+  )
+})

@@ -1,0 +1,241 @@
+/**
+ * Providers under a script: one real server whose endpoints do as told, and a tiny protocol to speak with them. What
+ * happens on the wire (resets, pages, half answers) is real; only the words are made up.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+
+import { Context, Duration, Effect, Layer, Logger, Redacted, Result } from "effect"
+
+import { Catalog } from "../../src/catalog/Catalog.ts"
+import type { Endpoint, Model } from "../../src/catalog/Model.ts"
+import type { Account } from "../../src/catalog/Provider.ts"
+import type { CompletionEvent } from "../../src/domain/Completion.ts"
+import type { ChatRequest } from "../../src/domain/Conversation.ts"
+import { broken, Failure, type FailureReason, transient } from "../../src/domain/Failure.ts"
+import { endpointId, modelId, providerId } from "../../src/domain/Ids.ts"
+import { picodollars } from "../../src/domain/Money.ts"
+import { Dispatch } from "../../src/providers/Dispatch.ts"
+import * as Failover from "../../src/providers/Failover.ts"
+import { Health } from "../../src/providers/Health.ts"
+import { HttpTransport } from "../../src/providers/HttpTransport.ts"
+import type { Json, Protocol } from "../../src/providers/protocols/Protocol.ts"
+import type { Target } from "../../src/providers/Target.ts"
+import { defaults } from "../../src/providers/Timeouts.ts"
+
+export type Behaviour = (response: ServerResponse, request: IncomingMessage) => void
+
+export class Script extends Context.Service<
+  Script,
+  {
+    /** A target that does these things in turn, and the last of them ever after. */
+    readonly target: (name: string, ...behaviours: ReadonlyArray<Behaviour>) => Target
+    readonly calls: (target: Target) => number
+    /** Settles when the server sees the connection of this target's latest call close before it was answered. */
+    readonly aborted: (target: Target) => Effect.Effect<void>
+    /** Sockets that were opened so far. */
+    readonly sockets: () => number
+  }
+>()("test/providers/Script") {}
+
+const free = picodollars(0n)
+const rates = { input: free, cacheRead: free, cacheWrite5m: free, cacheWrite1h: free, audioInput: free, output: free }
+
+export const targetOf = (name: string, contextWindow = 1_000, model = name): Target => {
+  const endpoint: Endpoint = {
+    id: endpointId(name),
+    provider: providerId(name),
+    upstream: name,
+    protocol: "openai-chat",
+    price: { rates, tiers: [] },
+    contextWindow,
+    maxOutputTokens: 100
+  }
+  const served: Model = {
+    id: modelId(model),
+    created: 0,
+    ownedBy: "test",
+    modalities: { image: false, audio: false },
+    tools: true,
+    forcedToolChoice: true,
+    structuredOutput: true,
+    sampling: "always",
+    reasoning: { support: "none", efforts: [] },
+    profiles: {},
+    verbosity: 1,
+    endpoints: [endpoint]
+  }
+  return { model: served, endpoint }
+}
+
+export const request: ChatRequest = {
+  messages: [{ role: "user", content: [{ type: "text", text: "hello" }] }],
+  tools: [],
+  toolChoice: "auto",
+  parallelToolCalls: true,
+  responseFormat: { type: "text" },
+  stop: []
+}
+
+const scriptLayer = Layer.effectContext(
+  Effect.gen(function* () {
+    const scripts = new Map<string, Array<Behaviour>>()
+    const counts = new Map<string, number>()
+    const closings = new Map<string, Promise<void>>()
+    let sockets = 0
+    const server = createServer((incoming, response) => {
+      const name = incoming.url?.split("/")[1] ?? ""
+      const call = counts.get(name) ?? 0
+      counts.set(name, call + 1)
+      closings.set(name, new Promise((resolve) => response.on("close", () => !response.writableFinished && resolve())))
+      incoming.resume()
+      const script = scripts.get(name) ?? []
+      incoming.on("end", () => script[Math.min(call, script.length - 1)]?.(response, incoming))
+    }).on("connection", () => sockets++)
+    yield* Effect.acquireRelease(
+      Effect.callback<void>((resume) => {
+        server.listen(0, "127.0.0.1", () => resume(Effect.void))
+      }),
+      () =>
+        Effect.sync(() => {
+          server.closeAllConnections()
+          server.close()
+        })
+    )
+    const { port } = server.address() as AddressInfo
+    const account = (name: string): Account => ({
+      provider: {
+        id: providerId(name),
+        protocol: "openai-chat",
+        dialect: "generic",
+        baseUrl: "",
+        apiKeyEnv: "",
+        baseUrlEnv: "",
+        auth: "bearer"
+      },
+      // Port 1 refuses connections.
+      baseUrl: name === "unreachable" ? "http://127.0.0.1:1" : `http://127.0.0.1:${port}/${name}`,
+      apiKey: Redacted.make("secret")
+    })
+    return Context.make(Script, {
+      target: (name, ...behaviours) => {
+        scripts.set(name, [...behaviours])
+        return targetOf(name)
+      },
+      calls: (target) => counts.get(target.endpoint.upstream) ?? 0,
+      aborted: (target) => Effect.promise(() => closings.get(target.endpoint.upstream) ?? Promise.reject()),
+      sockets: () => sockets
+    }).pipe(
+      Context.add(Catalog, {
+        version: "test",
+        models: [],
+        known: [],
+        lookup: () => ({ _tag: "Unknown" as const }),
+        account: (provider) => (provider === "unknown" ? undefined : account(provider))
+      })
+    )
+  })
+)
+
+const read = (line: Json): Result.Result<ReadonlyArray<CompletionEvent>, Failure> => {
+  if (line["error"] !== undefined) return Result.fail(transient("overloaded", "error inside"))
+  return Result.succeed([
+    ...(typeof line["text"] === "string" ? [{ type: "text" as const, text: line["text"] }] : []),
+    ...(line["finish"] === "stop" ? [{ type: "finish" as const, reason: "stop" as const }] : [])
+  ])
+}
+
+const reasons: { readonly [status: number]: FailureReason } = {
+  400: { _tag: "Invalid" },
+  401: { _tag: "Credentials" },
+  404: { _tag: "Unsupported" },
+  413: { _tag: "ContextTooLong" },
+  451: { _tag: "Refused" }
+}
+
+/** Answers are `{"text","finish"}`, streams the same in pieces and then `[DONE]`. */
+export const protocol: Protocol = {
+  // The table is of no interest here: nothing reads it but the compiler.
+  fields: {} as Protocol["fields"],
+  encode: (call) => Result.succeed({ path: "", headers: {}, body: { stream: call.stream } }),
+  decode: (body) => read(body as Json),
+  reader: () => {
+    let finished = false
+    let done = false
+    return {
+      step: ({ data }) => {
+        done = data === "[DONE]"
+        if (done) return Result.succeed([])
+        const events = read(JSON.parse(data))
+        if (Result.isSuccess(events)) finished ||= events.success.some(({ type }) => type === "finish")
+        return events
+      },
+      ended: () => done,
+      finish: () => (finished ? Result.succeed([]) : Result.fail(broken("no finish")))
+    }
+  },
+  failure: ({ status, headers, body }) => {
+    const wait = headers["retry-after"]
+    return new Failure({
+      reason: reasons[status] ?? {
+        _tag: "Transient",
+        kind: status === 429 ? "rate_limited" : "server",
+        ...(wait !== undefined && { retryAfter: Duration.seconds(Number(wait)) })
+      },
+      message: body.slice(0, 20),
+      status
+    })
+  }
+}
+
+export const status =
+  (code: number, headers: { readonly [name: string]: string } = {}): Behaviour =>
+  (response) =>
+    response.writeHead(code, headers).end("{}")
+
+export const json =
+  (body: unknown): Behaviour =>
+  (response) =>
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body))
+
+export const says = (text: string): Behaviour => json({ text, finish: "stop" })
+
+/** Sends pieces of an event stream as they are, then leaves the connection open. */
+export const sends =
+  (...pieces: ReadonlyArray<string>): Behaviour =>
+  (response) => {
+    response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders()
+    for (const piece of pieces) response.write(piece)
+  }
+
+export const streams =
+  (...pieces: ReadonlyArray<string>): Behaviour =>
+  (response, incoming) => {
+    sends(...pieces)(response, incoming)
+    response.end()
+  }
+
+export const line = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`
+
+export const never: Behaviour = () => undefined
+
+export const reset: Behaviour = (response) => response.destroy()
+
+export const quick = {
+  ...defaults,
+  firstByte: Duration.millis(300),
+  firstBytePlain: Duration.millis(300),
+  firstOutput: Duration.millis(500),
+  silence: Duration.millis(200)
+}
+
+export const testLayer = (limits: Partial<Failover.Limits> = {}, timeouts = quick) =>
+  Dispatch.layerWith({
+    protocols: { "openai-chat": protocol, "anthropic-messages": protocol },
+    timeouts,
+    limits: { ...Failover.defaults, backoff: Duration.millis(5), ...limits }
+  }).pipe(
+    Layer.provideMerge(Layer.mergeAll(HttpTransport.layer(timeouts), Health.layer)),
+    Layer.provideMerge(scriptLayer),
+    Layer.provideMerge(Logger.layer([]))
+  )

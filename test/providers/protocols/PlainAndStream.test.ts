@@ -1,0 +1,185 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result, Schema } from "effect"
+
+import type { Completion } from "../../../src/domain/Completion.ts"
+import type { Json } from "../../../src/providers/protocols/Protocol.ts"
+import { protocols } from "../../../src/providers/protocols/Protocols.ts"
+import { callOf, completed, decoded, streamed, thinker } from "./wire.ts"
+
+const Answer = Schema.Struct({
+  text: Schema.String,
+  reasoning: Schema.String,
+  signature: Schema.NonEmptyString,
+  tools: Schema.Array(
+    Schema.Struct({ name: Schema.NonEmptyString, input: Schema.Record(Schema.String, Schema.String) })
+  ).check(Schema.isMaxLength(4))
+})
+type Answer = typeof Answer.Type
+/** Sizes of the pieces a text arrives in. */
+const Sizes = Schema.NonEmptyArray(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 7 })))
+
+const pieces = (text: string, sizes: ReadonlyArray<number>): ReadonlyArray<string> => {
+  const cut: Array<string> = []
+  for (let at = 0, turn = 0; at < text.length; turn++) {
+    const size = sizes[turn % sizes.length] ?? 1
+    cut.push(text.slice(at, at + size))
+    at += size
+  }
+  return cut
+}
+
+/** Takes one of each list in turn, so that parallel calls arrive mixed. */
+const interleaved = <A>(lists: ReadonlyArray<ReadonlyArray<A>>): ReadonlyArray<A> =>
+  Array.from({ length: Math.max(0, ...lists.map((list) => list.length)) }, (_, row) =>
+    lists.flatMap((list) => (row < list.length ? list.slice(row, row + 1) : []))
+  ).flat()
+
+const openAi = {
+  plain: ({ reasoning, text, tools }: Answer): Json => ({
+    id: "c1",
+    choices: [
+      {
+        message: {
+          content: text,
+          reasoning_content: reasoning,
+          tool_calls: tools.map(({ input, name }, index) => ({
+            id: `call_${index}`,
+            type: "function",
+            function: { name, arguments: JSON.stringify(input) }
+          }))
+        },
+        finish_reason: "stop"
+      }
+    ],
+    usage: { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 4 } }
+  }),
+  stream: ({ reasoning, text, tools }: Answer, sizes: ReadonlyArray<number>): ReadonlyArray<Json | string> => {
+    const chunk = (delta: Json): Json => ({ id: "c1", choices: [{ index: 0, delta, finish_reason: null }] })
+    const calls = tools.map(({ input, name }, index) => [
+      { index, id: `call_${index}`, type: "function", function: { name, arguments: "" } },
+      ...pieces(JSON.stringify(input), sizes).map((fragment) => ({ index, function: { arguments: fragment } }))
+    ])
+    return [
+      chunk({ role: "assistant", content: "" }),
+      ...pieces(reasoning, sizes).map((reasoning_content) => chunk({ reasoning_content })),
+      ...pieces(text, sizes).map((content) => chunk({ content })),
+      ...interleaved(calls).map((call) => chunk({ tool_calls: [call] })),
+      { choices: [{ delta: {}, finish_reason: "stop" }] },
+      {
+        choices: [{ delta: {}, finish_reason: null }],
+        usage: { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 4 } }
+      },
+      "[DONE]"
+    ]
+  }
+}
+
+const anthropic = {
+  plain: ({ reasoning, signature, text, tools }: Answer): Json => ({
+    id: "msg_1",
+    content: [
+      { type: "thinking", thinking: reasoning, signature },
+      { type: "redacted_thinking", data: signature },
+      { type: "text", text },
+      ...tools.map(({ input, name }, index) => ({ type: "tool_use", id: `toolu_${index}`, name, input }))
+    ],
+    stop_reason: "end_turn",
+    usage: { input_tokens: 6, cache_read_input_tokens: 4, output_tokens: 5 }
+  }),
+  stream: ({ reasoning, signature, text, tools }: Answer, sizes: ReadonlyArray<number>): ReadonlyArray<Json> => {
+    const block = (index: number, content_block: Json, deltas: ReadonlyArray<Json>): ReadonlyArray<Json> => [
+      { type: "content_block_start", index, content_block },
+      ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })),
+      { type: "content_block_stop", index }
+    ]
+    const thoughts = pieces(reasoning, sizes).map((thinking) => ({ type: "thinking_delta", thinking }))
+    return [
+      { type: "message_start", message: { id: "msg_1", usage: { input_tokens: 6, output_tokens: 1 } } },
+      ...block(0, { type: "thinking", thinking: "", signature: "" }, [
+        ...thoughts,
+        ...pieces(signature, sizes).map((part) => ({ type: "signature_delta", signature: part }))
+      ]),
+      ...block(1, { type: "redacted_thinking", data: signature }, []),
+      { type: "ping" },
+      ...block(
+        2,
+        { type: "text", text: "" },
+        pieces(text, sizes).map((part) => ({ type: "text_delta", text: part }))
+      ),
+      ...tools.flatMap(({ input, name }, index) =>
+        block(
+          3 + index,
+          { type: "tool_use", id: `toolu_${index}`, name, input: {} },
+          pieces(JSON.stringify(input), sizes).map((part) => ({ type: "input_json_delta", partial_json: part }))
+        )
+      ),
+      { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 5 } },
+      { type: "message_delta", delta: {}, usage: { cache_read_input_tokens: 4 } },
+      { type: "message_stop" }
+    ]
+  }
+}
+
+const faithful = (completion: Completion, answer: Answer): void => {
+  assert.strictEqual(completion.content, answer.text)
+  assert.strictEqual(completion.reasoning, answer.reasoning)
+  assert.deepStrictEqual(
+    completion.toolCalls.map(({ arguments: written, name }) => ({ name, input: JSON.parse(written) as unknown })),
+    answer.tools.map(({ input, name }) => ({ name, input }))
+  )
+  assert.strictEqual(completion.finishReason, answer.tools.length > 0 ? "tool_calls" : "stop")
+  assert.deepInclude(completion.usage, { input: 6, cacheRead: 4, output: 5 })
+}
+
+describe.each([
+  ["openai-chat", openAi],
+  ["anthropic-messages", anthropic]
+] as const)("%s", (name, wire) => {
+  const protocol = protocols[name]
+  const call = callOf({ model: thinker(), dialect: "generic" })
+
+  it.prop("a plain answer and any fragmentation of its stream are the same completion", { Answer, Sizes }, (made) => {
+    const plain = completed(decoded(protocol, wire.plain(made.Answer), call))
+    const stream = completed(streamed(protocol, wire.stream(made.Answer, made.Sizes), call))
+    faithful(plain, made.Answer)
+    assert.deepStrictEqual(stream, plain)
+  })
+
+  it.prop("a stream that is cut anywhere before its end is broken", { Answer, Sizes, at: Schema.Int }, (made) => {
+    const frames = wire.stream(made.Answer, made.Sizes)
+    const last = frames.length - (name === "openai-chat" ? 3 : 1)
+    const result = streamed(protocol, frames.slice(0, Math.abs(made.at) % last), call)
+    assert.strictEqual(Result.isFailure(result) ? result.failure.reason._tag : "success", "Transient")
+  })
+
+  const junk = [null, 0, -1, "", "x", "12", true, [], [null], {}, { a: null }, [[{ index: "1" }]], Number.MAX_VALUE]
+  /** `value` with the part that `pick` leads to replaced. */
+  const spoiled = (value: unknown, pick: number, by: unknown): unknown => {
+    const keys = typeof value === "object" && value !== null ? Object.keys(value) : []
+    const key = keys[pick % (keys.length + 1)]
+    if (typeof value !== "object" || value === null || key === undefined) return by
+    const next = Math.floor(pick / (keys.length + 1))
+    const entries = Object.entries(value).map(
+      ([at, part]) => [at, at === key ? spoiled(part, next, by) : part] as const
+    )
+    return Array.isArray(value) ? entries.map(([, part]) => part) : Object.fromEntries(entries)
+  }
+  const Pick = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
+
+  it.prop("no body and no chunk is strange enough to throw", { Answer, Sizes, Pick, Other: Pick }, (made) => {
+    const by = junk[made.Other % junk.length]
+    protocol.decode(spoiled(wire.plain(made.Answer), made.Pick, by), call)
+    const frames = wire.stream(made.Answer, made.Sizes)
+    const reader = protocol.reader(call)
+    for (const [index, frame] of frames.entries()) {
+      const strange = index === made.Other % frames.length ? spoiled(frame, made.Pick, by) : frame
+      reader.step({ event: "", data: JSON.stringify(strange) })
+    }
+    reader.finish()
+    protocol.failure({
+      status: 500,
+      headers: {},
+      body: JSON.stringify(spoiled({ error: { message: {} } }, made.Pick, by))
+    })
+  })
+})

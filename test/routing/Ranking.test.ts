@@ -1,0 +1,164 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Schema } from "effect"
+
+import type { Model } from "../../src/catalog/Model.ts"
+import { modelId } from "../../src/domain/Ids.ts"
+import type { DemandModel } from "../../src/routing/Demand.ts"
+import { bandWidth, rank, shortfall } from "../../src/routing/Ranking.ts"
+import type { Ask } from "../../src/routing/Router.ts"
+import { askOf, audio, endpointAt, flatProfile, image, modelOf, requestOf } from "./TestModels.ts"
+
+/** Asks the same of every request. */
+const demandOf = (level: number, difficulty = 0.5): DemandModel => ({
+  predict: () => ({ levels: flatProfile(level), difficulty })
+})
+
+const blind: DemandModel = {
+  predict: () => {
+    throw new Error("the conversation must not be looked at")
+  }
+}
+
+const order = (models: ReadonlyArray<Model>, demand: DemandModel = demandOf(0.6), ask: Ask = askOf(requestOf("Hi"))) =>
+  rank(models, ask, demand).candidates.map(({ band, model }) => `${band} ${model.id}`)
+
+const Skill = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
+const Pool = Schema.Array(
+  Schema.Struct({ skill: Skill, rate: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 3 })) })
+).check(Schema.isMaxLength(12))
+
+const poolOf = (pool: typeof Pool.Type) =>
+  pool.map(({ rate, skill }, index) => modelOf(`m${index}`, { skill, rate: BigInt(rate) }))
+
+describe("Ranking", () => {
+  it("measures only what a model lacks, and weighs an axis by what is asked of it", () => {
+    const asked = flatProfile(0, { coding: 0.8, math: 0.4 })
+    assert.strictEqual(shortfall(asked, flatProfile(0, { coding: 0.8, math: 0.4 })), 0)
+    assert.strictEqual(shortfall(asked, flatProfile(0, { coding: 1, math: 1 })), 0)
+    assert.approximately(shortfall(asked, flatProfile(0, { coding: 0.5, math: 1 })), Math.sqrt((2 / 3) * 0.09), 1e-12)
+    assert.strictEqual(shortfall(flatProfile(0), flatProfile(0)), 0)
+  })
+
+  it("puts the smaller shortfall first, then the lower cost, then the id", () => {
+    const models = [
+      modelOf("weak-free", { skill: 0.4, rate: 0n }),
+      modelOf("good-b", { skill: 0.7, rate: 5n }),
+      modelOf("good-a", { skill: 0.9, rate: 5n }),
+      modelOf("good-cheap", { skill: 0.6, rate: 4n })
+    ]
+    assert.deepStrictEqual(order(models), ["0 good-cheap", "0 good-a", "0 good-b", "1 weak-free"])
+  })
+
+  it("measures a band from its best member, so that it never grows beyond its width", () => {
+    const at = (id: string, distance: number, rate: bigint) => modelOf(id, { skill: 0.6 - distance, rate })
+    const models = [
+      at("best", 0, 9n),
+      at("near", bandWidth - 0.001, 1n),
+      at("next", bandWidth + 0.001, 5n),
+      at("next-cheap", 2 * bandWidth, 2n)
+    ]
+    assert.deepStrictEqual(order(models), ["0 near", "0 best", "1 next-cheap", "1 next"])
+  })
+
+  it("compares by the profile of the tier that is in force", () => {
+    const thinker = {
+      ...modelOf("thinker"),
+      profiles: { none: flatProfile(0.1), low: flatProfile(0.2), high: flatProfile(0.9) }
+    }
+    const plain = modelOf("plain", { skill: 0.5 })
+    const first = (effort?: "none" | "low" | "high") =>
+      order(
+        [thinker, plain],
+        demandOf(0.9),
+        askOf(requestOf("", { reasoning: { exclude: false, ...(effort && { effort }) } }))
+      )[0]
+    assert.strictEqual(first("high"), "0 thinker")
+    assert.strictEqual(first("low"), "0 plain")
+    assert.strictEqual(first("none"), "0 plain")
+    // An open tier is compared by the cheapest the model serves.
+    assert.strictEqual(first(), "0 plain")
+    assert.strictEqual(
+      rank([{ ...thinker, reasoning: { support: "always", efforts: [] } }], askOf(requestOf("")), demandOf(0.2))
+        .candidates[0]?.distance,
+      0
+    )
+  })
+
+  it("expects the prompt, the answer and the thinking at the first endpoint's price", () => {
+    const model = { ...modelOf("m"), endpoints: [endpointAt(7n), endpointAt(1n)] as Model["endpoints"] }
+    const costOf = (parts: Parameters<typeof requestOf>[1], promptTokens = 100) =>
+      rank([model], askOf(requestOf("", parts), { promptTokens }), demandOf(0.5)).candidates[0]?.cost ?? -1n
+    assert.strictEqual(costOf({ maxOutputTokens: 1 }), 7n * 101n)
+    assert.strictEqual(costOf({ maxOutputTokens: 1 }, 1_000), 7n * 1_001n)
+    const none = costOf({ reasoning: { effort: "none", exclude: false } })
+    const high = costOf({ reasoning: { effort: "high", exclude: false } })
+    assert.isTrue(none > 7n * 200n && high > 5n * none)
+  })
+
+  it("does not look at a conversation with images or audio, and ranks by overall skill", () => {
+    const models = [
+      modelOf("strong", { skill: 0.9, rate: 9n }),
+      modelOf("good-enough", { skill: 0.72, rate: 2n }),
+      modelOf("weak", { skill: 0.3, rate: 0n }),
+      modelOf("deaf", { modalities: { image: false, audio: false } })
+    ]
+    const ranking = rank(models, askOf(requestOf([image])), blind)
+    assert.deepStrictEqual(
+      ranking.candidates.map(({ model }) => String(model.id)),
+      ["good-enough", "strong", "weak"]
+    )
+    assert.deepStrictEqual(ranking.excluded, [{ model: modelId("deaf"), because: "image_input" }])
+    assert.deepStrictEqual([ranking.demand, ranking.difficulty], [{}, 0])
+  })
+
+  it("lets a model that cannot think hear audio when none that hears it thinks", () => {
+    const plain = modelOf("plain", {
+      reasoning: { support: "none", efforts: [] },
+      profiles: { none: flatProfile(0.5) }
+    })
+    const deaf = modelOf("deaf", { modalities: { image: true, audio: false } })
+    const thinking = { reasoning: { effort: "high", exclude: false } } as const
+    const heard = rank([plain, deaf], askOf(requestOf([audio], thinking)), blind)
+    assert.deepStrictEqual(
+      heard.candidates.map(({ model }) => String(model.id)),
+      ["plain"]
+    )
+    assert.deepStrictEqual(heard.excluded, [{ model: modelId("deaf"), because: "audio_input" }])
+    const text = rank([plain], askOf(requestOf("Hi", thinking)), demandOf(0.5))
+    assert.deepStrictEqual(text.excluded, [{ model: modelId("plain"), because: "reasoning_tier" }])
+    // Switched-off thinking is never switched on again.
+    const stubborn = modelOf("stubborn", { reasoning: { support: "always", efforts: [] } })
+    const off = { reasoning: { effort: "none", exclude: false } } as const
+    assert.deepStrictEqual(rank([stubborn], askOf(requestOf([audio], off)), blind).candidates, [])
+  })
+
+  it("answers an empty list with reasons when nothing is eligible", () => {
+    const ranking = rank([modelOf("b"), modelOf("a")], askOf(requestOf("Hi"), { allowed: new Set() }), demandOf(0.5))
+    assert.deepStrictEqual(ranking.candidates, [])
+    assert.deepStrictEqual(
+      ranking.excluded.map(({ because, model }) => `${model} ${because}`),
+      ["a not_allowed", "b not_allowed"]
+    )
+    assert.deepStrictEqual(rank([], askOf(requestOf("Hi")), demandOf(0.5)).candidates, [])
+  })
+
+  it.prop("does not depend on the order of the catalog", { pool: Pool, level: Skill }, ({ level, pool }) => {
+    const models = poolOf(pool)
+    const shuffled = models.toSorted((a, b) =>
+      a.id.split("").reverse().join("") < b.id.split("").reverse().join("") ? 1 : -1
+    )
+    assert.deepStrictEqual(order(shuffled, demandOf(level)), order(models, demandOf(level)))
+  })
+
+  it.prop(
+    "is not moved by a model that is not eligible",
+    { pool: Pool, level: Skill, skill: Skill },
+    ({ level, pool, skill }) => {
+      const models = poolOf(pool)
+      const allowed = new Set(models.map(({ id }) => id))
+      const ask = askOf(requestOf("Hi"), { allowed })
+      const stranger = modelOf("a-stranger", { skill, rate: 0n })
+      assert.deepStrictEqual(order([stranger, ...models], demandOf(level), ask), order(models, demandOf(level), ask))
+    }
+  )
+})

@@ -1,0 +1,70 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect, Layer, Redacted } from "effect"
+
+import { Catalog } from "../../src/catalog/Catalog.ts"
+import type { ChatRequest } from "../../src/domain/Conversation.ts"
+import type { Effort } from "../../src/domain/Reasoning.ts"
+import { promptTokens } from "../../src/domain/TokenCount.ts"
+import { Router } from "../../src/routing/Router.ts"
+import { audio, image, modelOf, requestOf } from "./TestModels.ts"
+
+/** The shipped catalog with every provider switched on. */
+const everyProvider = Catalog.layer({
+  account: (provider) =>
+    Effect.succeed({ provider, baseUrl: provider.baseUrl || "http://azure", apiKey: Redacted.make("key") })
+})
+
+const askOf = (request: ChatRequest) => ({ request, promptTokens: promptTokens(request), allowed: undefined })
+const thinking = (effort: Effort): Partial<ChatRequest> => ({ reasoning: { effort, exclude: false } })
+
+const proof =
+  "Prove that every finite abelian group is isomorphic to a direct product of cyclic groups of prime power order. " +
+  "Be rigorous, state every lemma, and derive the number of such groups of order 10000."
+
+const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+
+describe("Router over the shipped catalog", () => {
+  layer(Layer.provideMerge(Router.layer, everyProvider))((it) => {
+    it.effect("sends an easy question to a cheap model and a hard proof to a strong one", () =>
+      Effect.gen(function* () {
+        const { rank } = yield* Router
+        const { models } = yield* Catalog
+        const [first] = rank(askOf(requestOf("What is the capital of Australia?", thinking("high")))).candidates
+        const [strong] = rank(askOf(requestOf(proof, thinking("high")))).candidates
+        const outputPrice = median(models.map(({ endpoints }) => Number(endpoints[0].price.rates.output)))
+        assert.isBelow(Number(first?.model.endpoints[0].price.rates.output), outputPrice / 2)
+        assert.isAbove(strong?.model.profiles.high?.math ?? 0, 0.88)
+        assert.isAbove(strong?.model.profiles.high?.math ?? 0, (first?.model.profiles.high?.math ?? 1) + 0.2)
+      })
+    )
+
+    it.effect("accounts for every served model, as a candidate or with the reason why not", () =>
+      Effect.gen(function* () {
+        const { exclusionOf, rank } = yield* Router
+        const { models } = yield* Catalog
+        for (const request of [
+          requestOf("Hi", thinking("none")),
+          requestOf([image]),
+          requestOf([audio], thinking("high"))
+        ]) {
+          const ranking = rank(askOf(request))
+          assert.isNotEmpty(ranking.candidates)
+          assert.strictEqual(ranking.candidates.length + ranking.excluded.length, models.length)
+          for (const { because, model } of ranking.excluded) {
+            const found = models.find(({ id }) => id === model)
+            assert.strictEqual(found && exclusionOf(found, askOf(request)), because)
+          }
+        }
+      })
+    )
+
+    it.effect("tells whether a given model can serve a request", () =>
+      Effect.gen(function* () {
+        const { exclusionOf } = yield* Router
+        const blind = modelOf("blind", { modalities: { image: false, audio: false } })
+        assert.strictEqual(exclusionOf(blind, askOf(requestOf([image]))), "image_input")
+        assert.isUndefined(exclusionOf(blind, askOf(requestOf("Hi"))))
+      })
+    )
+  })
+})

@@ -1,0 +1,72 @@
+/** Models and requests for the tests of this room: ordinary in everything that a test does not name. */
+import { axes, type Endpoint, type Model, type Profile } from "../../src/catalog/Model.ts"
+import type { ChatRequest, Part } from "../../src/domain/Conversation.ts"
+import { endpointId, modelId, providerId } from "../../src/domain/Ids.ts"
+import { picodollars } from "../../src/domain/Money.ts"
+import type { Ask } from "../../src/routing/Router.ts"
+
+export const flatProfile = (skill: number, peaks: Partial<Profile> = {}): Profile =>
+  // `fromEntries` forgets its keys; they are exactly the axes.
+  ({ ...(Object.fromEntries(axes.map((axis) => [axis, skill])) as Profile), ...peaks })
+
+/** An endpoint that asks `rate` picodollars per token, whatever the token. */
+export const endpointAt = (rate: bigint, parts: Partial<Endpoint> = {}): Endpoint => {
+  const each = picodollars(rate)
+  return {
+    id: endpointId("acme/model"),
+    provider: providerId("acme"),
+    upstream: "model",
+    protocol: "openai-chat",
+    price: {
+      rates: { input: each, cacheRead: each, cacheWrite5m: each, cacheWrite1h: each, audioInput: each, output: each },
+      tiers: []
+    },
+    contextWindow: 100_000,
+    maxOutputTokens: 10_000,
+    ...parts
+  }
+}
+
+export interface Traits extends Partial<Omit<Model, "id" | "endpoints">> {
+  readonly skill?: number
+  readonly rate?: bigint
+  readonly endpoint?: Partial<Endpoint>
+}
+
+/** A model that can do everything, unless its traits say otherwise. */
+export const modelOf = (id: string, { endpoint, rate = 1_000n, skill = 0.5, ...traits }: Traits = {}): Model => ({
+  id: modelId(id),
+  created: 0,
+  ownedBy: "acme",
+  modalities: { image: true, audio: true },
+  tools: true,
+  forcedToolChoice: true,
+  structuredOutput: true,
+  sampling: "always",
+  reasoning: { support: "optional", efforts: [] },
+  profiles: { none: flatProfile(skill), low: flatProfile(skill), high: flatProfile(skill) },
+  verbosity: 1,
+  endpoints: [endpointAt(rate, endpoint)],
+  ...traits
+})
+
+export const requestOf = (content: string | ReadonlyArray<Part>, parts: Partial<ChatRequest> = {}): ChatRequest => ({
+  messages: [{ role: "user", content: typeof content === "string" ? [{ type: "text", text: content }] : content }],
+  tools: [],
+  toolChoice: "auto",
+  parallelToolCalls: true,
+  responseFormat: { type: "text" },
+  stop: [],
+  ...parts
+})
+
+export const askOf = (request: ChatRequest, parts: Partial<Ask> = {}): Ask => ({
+  request,
+  promptTokens: 100,
+  allowed: undefined,
+  ...parts
+})
+
+export const image: Part = { type: "image", url: "https://example.com/cat.png" }
+export const audio: Part = { type: "audio", data: "AAAA", format: "wav" }
+export const tool = { name: "get_weather", parameters: { type: "object" } }

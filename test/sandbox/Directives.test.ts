@@ -1,0 +1,43 @@
+import { assert, describe, it } from "@effect/vitest"
+
+import { directives, faultNames, parse } from "../../src/sandbox/Directives.ts"
+
+describe("Directives.parse", () => {
+  const unset = { status: 0, retryAfterSeconds: undefined, millis: 0, tokens: 0, when: "always", on: undefined }
+  const table: ReadonlyArray<readonly [string, object]> = [
+    ["[fault:429]", { name: "status", status: 429 }],
+    ["[fault:429 retry-after=2]", { name: "status", status: 429, retryAfterSeconds: 2 }],
+    ["[Fault: 500 once]", { name: "status", status: 500, when: "once" }],
+    ["[fault:503 first]", { name: "status", status: 503, when: "first" }],
+    ["[fault:500 on=openai/gpt-5-mini]", { name: "status", status: 500, on: "openai/gpt-5-mini" }],
+    ["[fault:stall 15s]", { name: "stall", millis: 15_000, tokens: 15 }],
+    ["[fault:slow 50ms]", { name: "slow", millis: 50, tokens: 50 }],
+    ["[fault:cut after=5]", { name: "cut", tokens: 5 }],
+    ["[fault:length 2000]", { name: "length", tokens: 2_000, millis: 600_000 }]
+  ]
+  for (const [text, fault] of table) {
+    it(`reads ${text}`, () => {
+      assert.deepStrictEqual<unknown>(parse(`please ${text} now`).faults, [{ ...unset, ...fault }])
+    })
+  }
+
+  it("takes several directives out of a message and leaves the rest", () => {
+    const { faults, calls, rest } = parse("[call:a, b] hello [fault:slow 1ms] [fault:no-such] [1] world")
+    assert.deepStrictEqual(calls, ["a", "b"])
+    assert.deepStrictEqual(
+      faults.map(({ name }) => name),
+      ["slow"]
+    )
+    assert.strictEqual(rest, "hello   [1] world")
+  })
+
+  it("documents every fault it knows", () => {
+    const documented = directives.flatMap(({ form }) =>
+      parse(form.replace(" first", "")).faults.map(({ name }) => name)
+    )
+    assert.deepStrictEqual(
+      faultNames.filter((name) => !documented.includes(name)),
+      []
+    )
+  })
+})

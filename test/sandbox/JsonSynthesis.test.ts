@@ -1,0 +1,33 @@
+import { assert, describe, it } from "@effect/vitest"
+
+import { valueFor } from "../../src/sandbox/JsonSynthesis.ts"
+
+describe("JsonSynthesis.valueFor", () => {
+  const tree = { type: "object", properties: { child: { $ref: "#/$defs/tree" } } }
+  const table: ReadonlyArray<readonly [string, object, unknown]> = [
+    ["constants before types", { const: 7, type: "string" }, 7],
+    ["the first of an enum", { enum: ["a", "b"] }, "a"],
+    ["required properties only", { properties: { a: {}, b: { type: "integer" } }, required: ["b"] }, { b: 1 }],
+    ["all properties when none is required", { type: "object", properties: { a: { type: "boolean" } } }, { a: true }],
+    ["bounds of numbers", { type: "number", exclusiveMinimum: 3, multipleOf: 5 }, 5],
+    ["an upper bound below one", { type: "integer", maximum: -2 }, -2],
+    ["lengths of strings", { type: "string", minLength: 9, maxLength: 9 }, "sandbox.."],
+    ["formats", { type: "string", format: "date" }, "2026-01-01"],
+    ["lengths of arrays", { type: "array", items: { type: "null" }, minItems: 2 }, [null, null]],
+    ["nullable types", { type: ["null", "string"] }, null],
+    ["the first branch", { anyOf: [{ type: "integer" }, { type: "string" }] }, 1],
+    ["everything together", { allOf: [{ required: ["a"] }, { properties: { a: { const: 1 }, b: {} } }] }, { a: 1 }],
+    ["references", { $ref: "#/$defs/x", $defs: { x: { const: "found" } } }, "found"]
+  ]
+  for (const [name, schema, expected] of table) {
+    it(`honours ${name}`, () => {
+      assert.deepStrictEqual(valueFor({ ...schema }), expected)
+    })
+  }
+
+  it("ends for a schema that contains itself", () => {
+    assert.isBelow(JSON.stringify(valueFor({ ...tree, $defs: { tree } })).length, 1_000)
+    const needy = { type: "object", properties: { child: { $ref: "#/$defs/needy" } }, required: ["child"] }
+    assert.isBelow(JSON.stringify(valueFor({ ...needy, $defs: { needy } })).length, 1_000)
+  })
+})

@@ -1,0 +1,259 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { Duration, Effect, Layer, Logger, Redacted, Stream } from "effect"
+
+import { Catalog } from "../../src/catalog/Catalog.ts"
+import { type ProtocolName, protocolNames } from "../../src/catalog/Model.ts"
+import { fold } from "../../src/domain/Completion.ts"
+import type { ChatRequest, Message } from "../../src/domain/Conversation.ts"
+import { endpointId, modelId, providerId } from "../../src/domain/Ids.ts"
+import { promptTokens } from "../../src/domain/Usage.ts"
+import { Dispatch } from "../../src/providers/Dispatch.ts"
+import * as Failover from "../../src/providers/Failover.ts"
+import { Health } from "../../src/providers/Health.ts"
+import { HttpTransport } from "../../src/providers/HttpTransport.ts"
+import { protocols } from "../../src/providers/protocols/Protocols.ts"
+import type { Target } from "../../src/providers/Target.ts"
+import { defaults } from "../../src/providers/Timeouts.ts"
+import { Sandbox } from "../../src/sandbox/Sandbox.ts"
+import { request, targetOf } from "../providers/ScriptedProvider.ts"
+
+/** Each provider `<protocol>:<anything>` speaks that protocol with the sandbox. */
+const SandboxCatalog = Layer.effect(
+  Catalog,
+  Effect.map(Sandbox, (sandbox) =>
+    Catalog.of({
+      version: "test",
+      models: [],
+      known: [],
+      lookup: () => ({ _tag: "Unknown" }),
+      account: (provider) => {
+        const protocol = protocolNames.find((name) => provider.startsWith(name))
+        if (protocol === undefined) return undefined
+        const auth = protocol === "openai-chat" ? "bearer" : "x-api-key"
+        const baseUrl = sandbox.baseUrlFor(protocol)
+        return {
+          provider: { id: provider, protocol, dialect: "generic", baseUrl, apiKeyEnv: "", baseUrlEnv: "", auth },
+          baseUrl,
+          apiKey: Redacted.make(provider)
+        }
+      }
+    })
+  )
+)
+
+const testLayer = Dispatch.layerWith({
+  protocols,
+  timeouts: { ...defaults, silence: Duration.millis(300) },
+  limits: { ...Failover.defaults, triesPerTarget: 1 }
+}).pipe(
+  Layer.provide([HttpTransport.layer(), Health.layer]),
+  Layer.provide(SandboxCatalog),
+  Layer.provide(Sandbox.layer),
+  Layer.provideMerge(Logger.layer([]))
+)
+
+/** Every test has its own endpoint, so that breakers do not meet. */
+const at = (protocol: ProtocolName, name: string): Target => {
+  const { model, endpoint } = targetOf(name)
+  return {
+    model: {
+      ...model,
+      id: modelId(name),
+      modalities: { image: true, audio: true },
+      reasoning: { support: "optional", efforts: ["low", "high"], budgetTokens: { min: 1_024, max: 8_000 } }
+    },
+    endpoint: {
+      ...endpoint,
+      id: endpointId(`${protocol}:${name}`),
+      provider: providerId(`${protocol}:${name}`),
+      protocol,
+      maxOutputTokens: 8_000
+    }
+  }
+}
+
+const user = (text: string): Message => ({ role: "user", content: [{ type: "text", text }] })
+
+const asking = (text: string, more: Partial<ChatRequest> = {}): ChatRequest => ({
+  ...request,
+  messages: [user(text)],
+  ...more
+})
+
+const complete = (target: Target, asked: ChatRequest, ...others: ReadonlyArray<Target>) =>
+  Effect.flatMap(Dispatch, (dispatch) => dispatch.complete({ request: asked, targets: [target, ...others] }))
+
+const streamed = (target: Target, asked: ChatRequest) =>
+  Effect.flatMap(Dispatch, (dispatch) => dispatch.open({ request: asked, targets: [target] })).pipe(
+    Effect.flatMap(({ value }) => Stream.runCollect(value)),
+    Effect.map(fold),
+    Effect.scoped
+  )
+
+const weather = { name: "get_weather", parameters: { type: "object", properties: { city: { type: "string" } } } }
+const clock = { name: "get_time", parameters: { type: "object", properties: {} } }
+
+for (const protocol of protocolNames) {
+  describe(protocol, () => {
+    layer(testLayer, { excludeTestServices: true })((it) => {
+      it.effect("answers plain and streamed alike, with the same usage", () =>
+        Effect.gen(function* () {
+          const target = at(protocol, "same")
+          const asked = asking("How are you?", { reasoning: { effort: "high", exclude: false } })
+          const plain = (yield* complete(target, asked)).value
+          assert.deepStrictEqual(
+            { ...(yield* streamed(target, asked)), reasoningDetails: [] },
+            { ...plain, reasoningDetails: [] }
+          )
+          assert.include(plain.content, "How are you?")
+          assert.isAbove(plain.reasoning.length, 0)
+          assert.isAbove(plain.usage?.reasoning ?? 0, -1)
+          assert.isAbove(promptTokens(plain.usage ?? assert.fail("no usage")), 0)
+        })
+      )
+
+      it.effect("calls tools that were asked for, several at once, and answers with their result", () =>
+        Effect.gen(function* () {
+          const target = at(protocol, "tools")
+          const first = asking("[call:get_weather,get_time]", { tools: [weather, clock] })
+          const { value } = yield* complete(target, first)
+          assert.strictEqual(value.finishReason, "tool_calls")
+          assert.deepStrictEqual(
+            value.toolCalls.map((call) => [call.name, JSON.parse(call.arguments)]),
+            [
+              ["get_weather", { city: "sandbox" }],
+              ["get_time", {}]
+            ]
+          )
+          assert.deepStrictEqual((yield* streamed(target, first)).toolCalls, value.toolCalls)
+          const messages: ReadonlyArray<Message> = [
+            ...first.messages,
+            { role: "assistant", content: [], toolCalls: value.toolCalls, reasoningDetails: [] },
+            ...value.toolCalls.map(({ id }): Message => ({
+              role: "tool",
+              toolCallId: id,
+              content: [{ type: "text", text: "12 degrees" }]
+            }))
+          ]
+          const last = yield* complete(target, { ...first, messages })
+          assert.include(last.value.content, "12 degrees")
+        })
+      )
+
+      it.effect("honours a forced tool, stop sequences, length limits and JSON schemas", () =>
+        Effect.gen(function* () {
+          const target = at(protocol, "rules")
+          const forced = asking("hello", { tools: [clock, weather], toolChoice: { name: "get_weather" } })
+          assert.strictEqual((yield* complete(target, forced)).value.toolCalls[0]?.name, "get_weather")
+          const stopped = yield* complete(target, asking("hello", { stop: ["sandbox"] }))
+          assert.deepStrictEqual([stopped.value.content, stopped.value.finishReason], ["This is the ", "stop"])
+          const cut = yield* complete(target, asking("[fault:length 500]", { maxOutputTokens: 10 }))
+          assert.deepStrictEqual([cut.value.finishReason, cut.value.usage?.output], ["length", 10])
+          const schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] }
+          const shaped = asking("hello", { responseFormat: { type: "json_schema", name: "x", strict: true, schema } })
+          assert.deepStrictEqual(JSON.parse((yield* complete(target, shaped)).value.content), { n: 1 })
+        })
+      )
+
+      it.effect("shows failover with a fault that only the first endpoint has, every time", () =>
+        Effect.gen(function* () {
+          for (let round = 0; round < 2; round++) {
+            const asked = asking("[fault:500 first] hello")
+            const answer = yield* complete(at(protocol, "one"), asked, at(protocol, "two"))
+            assert.deepStrictEqual(
+              answer.attempts.map(({ model, outcome }) => [model, outcome]),
+              [
+                ["one", "Transient"],
+                ["two", "answered"]
+              ]
+            )
+          }
+        })
+      )
+
+      it.effect("shows a fault marked `once` once, and one marked `on` at that model only", () =>
+        Effect.gen(function* () {
+          const target = at(protocol, "marked")
+          const once = complete(target, asking("[fault:500 once] hello"))
+          assert.strictEqual((yield* Effect.flip(once)).last.status, 500)
+          assert.strictEqual((yield* once).value.finishReason, "stop")
+          yield* complete(target, asking("[fault:500 on=other]"))
+          yield* Effect.flip(complete(target, asking("[fault:500 on=vendor/marked]")))
+        })
+      )
+
+      const faults: ReadonlyArray<readonly [string, object]> = [
+        ["429 retry-after=9", { _tag: "Transient", kind: "rate_limited", retryAfter: Duration.seconds(9) }],
+        ["500", { _tag: "Transient", kind: "server" }],
+        ["401", { _tag: "Credentials" }],
+        ["overloaded", { _tag: "Transient", kind: "overloaded" }],
+        ["quota", { _tag: "Credentials" }],
+        ["context", { _tag: "ContextTooLong" }],
+        ["html", { _tag: "Transient", kind: "broken" }],
+        ["truncated-json", { _tag: "Transient", kind: "broken" }],
+        ["error-in-200", { _tag: "Transient", kind: "overloaded" }]
+      ]
+      for (const [fault, reason] of faults) {
+        it.effect(`makes the failure of [fault:${fault}], plain and streamed`, () =>
+          Effect.gen(function* () {
+            const asked = asking(`[fault:${fault}] hello`)
+            const plain = yield* Effect.flip(complete(at(protocol, `plain ${fault}`), asked))
+            assert.deepStrictEqual<unknown>(plain.last.reason, reason)
+            const stream = yield* Effect.flip(streamed(at(protocol, `stream ${fault}`), asked))
+            assert.strictEqual(stream._tag, "Exhausted")
+            if (stream._tag === "Exhausted") assert.deepStrictEqual<unknown>(stream.last.reason, reason)
+          })
+        )
+      }
+
+      it.effect("refuses content, says nothing, or drops the connection when asked", () =>
+        Effect.gen(function* () {
+          const target = at(protocol, "rest")
+          const refused = yield* complete(target, asking("[fault:refused] hello"))
+          assert.strictEqual(refused.value.finishReason, "content_filter")
+          const empty = yield* complete(target, asking("[fault:empty] hello"))
+          assert.deepStrictEqual([empty.value.content, empty.value.finishReason], ["", "stop"])
+          yield* Effect.flip(complete(target, asking("[fault:cut after=3] hello")))
+          const cut = yield* Effect.flip(streamed(target, asking("[fault:cut after=3] hello")))
+          assert.strictEqual(cut._tag, "Failure")
+        })
+      )
+    })
+  })
+}
+
+layer(testLayer, { excludeTestServices: true })("the sandbox as Anthropic", (it) => {
+  const target = at("anthropic-messages", "claude")
+
+  it.effect("counts a marked prefix as written, then as read", () =>
+    Effect.gen(function* () {
+      const part = { type: "text", text: "long ".repeat(400), cacheControl: { ttl: "1h" } } as const
+      const asked = asking("hello", { messages: [{ role: "system", content: [part] }, user("hello")] })
+      const first = (yield* complete(target, asked)).value.usage ?? assert.fail("no usage")
+      const second = (yield* complete(target, asked)).value.usage ?? assert.fail("no usage")
+      assert.isAbove(first.cacheWrite1h, 400)
+      assert.deepStrictEqual([first.cacheRead, second.cacheRead, second.cacheWrite1h], [0, first.cacheWrite1h, 0])
+      assert.strictEqual(promptTokens(first), promptTokens(second))
+    })
+  )
+
+  it.effect("accepts its own thinking back in a tool loop, and refuses it changed", () =>
+    Effect.gen(function* () {
+      const first = asking("[call:get_time]", { tools: [clock], reasoning: { maxTokens: 2_000, exclude: false } })
+      const { value } = yield* complete(target, first)
+      assert.isAbove(value.reasoningDetails.length, 0)
+      const turn = (details: typeof value.reasoningDetails): ChatRequest => ({
+        ...first,
+        messages: [
+          ...first.messages,
+          { role: "assistant", content: [], toolCalls: value.toolCalls, reasoningDetails: details },
+          { role: "tool", toolCallId: value.toolCalls[0]?.id ?? "", content: [{ type: "text", text: "noon" }] }
+        ]
+      })
+      assert.include((yield* complete(target, turn(value.reasoningDetails))).value.content, "noon")
+      const forged = value.reasoningDetails.map((detail) => ({ ...detail, text: "I thought otherwise." }))
+      const error = yield* Effect.flip(complete(target, turn(forged)))
+      assert.include(error.last.message, "signature")
+    })
+  )
+})

@@ -1,0 +1,98 @@
+import { execFileSync } from "node:child_process"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import process from "node:process"
+
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+
+import { Database } from "../../src/sql/Database.ts"
+import { DataDirectoryError } from "../../src/sql/DataDirectory.ts"
+import { dataDirectory, describeOnEngines } from "../support/TestDatabase.ts"
+
+describeOnEngines("Database", (it) => {
+  it.effect("answers", () => Effect.flatMap(Database, (database) => database.ping))
+
+  it.effect("carries amounts beyond what a double can hold", () =>
+    Effect.gen(function* () {
+      const { ledger } = yield* Database
+      const amount = 9_007_199_254_740_993n
+      assert.deepStrictEqual(yield* ledger`SELECT ${amount}::bigint AS amount`, [{ amount }])
+    })
+  )
+
+  it.effect("plans only the ledger's statements for small tables that grow", () =>
+    Effect.gen(function* () {
+      const { engine, ledger } = yield* Database
+      const sql = yield* SqlClient.SqlClient
+      assert.deepStrictEqual(yield* sql`SHOW enable_seqscan`, [{ enable_seqscan: "on" }])
+      const expected = engine === "postgresql" ? "off" : "on"
+      assert.deepStrictEqual(yield* ledger`SHOW enable_seqscan`, [{ enable_seqscan: expected }])
+    })
+  )
+})
+
+describe("Database on a server that is not there", () => {
+  it.live("fails at start with a connection error", () =>
+    Effect.gen(function* () {
+      const url = Redacted.make("postgres://postgres@127.0.0.1:1/postgres")
+      const error = yield* Effect.flip(
+        Effect.provide(Database, Database.layer({ url, dataDir: "unused", poolSize: 1 }))
+      )
+      assert.strictEqual(error._tag === "SqlError" && error.reason._tag, "ConnectionError")
+    })
+  )
+})
+
+describe("Database in a data directory", () => {
+  const start = (dataDir: string) =>
+    Effect.provide(SqlClient.SqlClient, Database.layer({ dataDir, poolSize: 1 }), { local: true })
+  const open = <A, E>(dataDir: string, use: (sql: SqlClient.SqlClient) => Effect.Effect<A, E>) =>
+    Effect.flatMap(SqlClient.SqlClient, use).pipe(
+      Effect.provide(Database.layer({ dataDir, poolSize: 1 }), { local: true })
+    )
+  const mark = (dataDir: string) => join(dataDir, "gateway.pid")
+
+  it.live("keeps what was written", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* dataDirectory
+      yield* open(dataDir, (sql) => sql`CREATE TABLE kept AS SELECT 7 AS value`)
+      assert.isFalse(existsSync(mark(dataDir)))
+      assert.deepStrictEqual(yield* open(dataDir, (sql) => sql`SELECT value FROM kept`), [{ value: 7 }])
+    })
+  )
+
+  it.live("refuses a second opening, by this process or by another", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* dataDirectory
+      const here = yield* Effect.flip(open(dataDir, () => start(dataDir)))
+      assert.isTrue(here instanceof DataDirectoryError && here.reason === "InUse")
+      // Process 1 lives as long as the machine does.
+      writeFileSync(mark(dataDir), "1\n")
+      const other = yield* Effect.flip(start(dataDir))
+      assert.isTrue(other instanceof DataDirectoryError && other.reason === "InUse")
+      assert.include(other.message, "in use by process 1")
+      assert.strictEqual(readFileSync(mark(dataDir), "utf8"), "1\n")
+    })
+  )
+
+  it.live("takes over the mark of a process that is gone, and its own from an earlier boot", () =>
+    Effect.gen(function* () {
+      const dataDir = yield* dataDirectory
+      const gone = execFileSync(process.execPath, ["-p", "process.pid"], { encoding: "utf8" })
+      for (const pid of [gone, `${process.pid}\n`, "not a number"]) {
+        writeFileSync(mark(dataDir), pid)
+        assert.strictEqual(yield* open(dataDir, () => Effect.succeed("started")), "started")
+      }
+    })
+  )
+
+  it.live("says which directory cannot be used", () =>
+    Effect.gen(function* () {
+      const error = yield* Effect.flip(start("/dev/null/nowhere"))
+      assert.isTrue(error instanceof DataDirectoryError && error.reason === "Unusable")
+      assert.include(error.message, "/dev/null/nowhere")
+    })
+  )
+})

@@ -1,0 +1,93 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { inject } from "vitest"
+
+import { Database } from "../../src/sql/Database.ts"
+import { migrate, migrations, SchemaMismatch } from "../../src/sql/Migrations.ts"
+import { describeOnEngines, postgresDatabase } from "../support/TestDatabase.ts"
+
+/** Leaves the suite's database as it was. */
+const undone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    effect.pipe(
+      Effect.andThen(Effect.fail("undo" as const)),
+      sql.withTransaction,
+      Effect.catchIf(
+        (error) => error === "undo",
+        () => Effect.void
+      )
+    )
+  )
+
+describeOnEngines("Migrations", (it) => {
+  const refusal = Effect.flip(migrate).pipe(
+    Effect.map((error) => (error instanceof SchemaMismatch ? error.message : ""))
+  )
+
+  it.effect("are all applied by the layer, and applied once", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const rows = yield* sql<{ readonly n: bigint }>`SELECT count(*) AS n FROM schema_migration`
+      assert.strictEqual(rows[0]?.n, BigInt(Object.keys(migrations).length))
+      assert.deepStrictEqual(yield* migrate, [])
+    })
+  )
+
+  it.effect("refuse a database that a newer version has migrated", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`INSERT INTO schema_migration (migration_id, name) VALUES (999, 'of_tomorrow')`
+      assert.include(yield* refusal, "migration 999 (of_tomorrow), which this version does not know")
+    }).pipe(undone)
+  )
+
+  it.effect("refuse a database whose record has a gap", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`DELETE FROM schema_migration WHERE migration_id = 2`
+      assert.include(yield* refusal, "later migrations but not 2 (ledger)")
+    }).pipe(undone)
+  )
+
+  it.effect("refuse a database that lacks a table it says it has", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`DROP TABLE request_log`
+      yield* sql`DROP TABLE session_pin`
+      assert.include(yield* refusal, "lacks request_log, session_pin")
+    }).pipe(undone)
+  )
+
+  it.effect("make the journal append-only", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const id = "018f0000-0000-7000-8000-000000000001"
+      yield* sql`INSERT INTO credit_entry (id, organization_id, kind, amount) VALUES (${id}, ${id}, 'grant', 5)`
+      for (const change of [
+        "UPDATE credit_entry SET amount = 6",
+        "DELETE FROM credit_entry",
+        "TRUNCATE credit_entry"
+      ]) {
+        const error = yield* Effect.flip(sql.withTransaction(sql.unsafe(change)))
+        assert.include(String(error.reason.cause), "credit_entry is append-only")
+      }
+      const postings = yield* sql<{ readonly sum: string }>`SELECT sum(amount)::text AS sum FROM credit_posting`
+      assert.strictEqual(postings[0]?.sum, "0")
+    }).pipe(undone)
+  )
+})
+
+describe.runIf(inject("postgresUrl") !== undefined)("Migrations of several replicas", () => {
+  it.live("that start at once are applied by one of them", () =>
+    Effect.gen(function* () {
+      const url = yield* postgresDatabase(inject("postgresUrl") ?? "")
+      const start = SqlClient.SqlClient.pipe(
+        Effect.flatMap((sql) => sql<{ readonly n: bigint }>`SELECT count(*) AS n FROM schema_migration`),
+        Effect.provide(Database.layer({ url, dataDir: "unused", poolSize: 1 }), { local: true })
+      )
+      const counts = yield* Effect.all([start, start, start], { concurrency: "unbounded" })
+      for (const rows of counts) assert.strictEqual(rows[0]?.n, BigInt(Object.keys(migrations).length))
+    })
+  )
+})

@@ -1,0 +1,171 @@
+/**
+ * The whole gateway over a socket, for suites that look at it as its clients do: on the embedded engine always, and on
+ * PostgreSQL when one can be had. Without provider keys in `environment` the sandbox answers.
+ */
+import { randomUUID } from "node:crypto"
+import { createServer } from "node:http"
+
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { describe, layer, type Vitest } from "@effect/vitest"
+import { ConfigProvider, Context, Effect, Layer, Logger, Option, Redacted } from "effect"
+import { HttpServer } from "effect/http"
+import { SqlClient } from "effect/sql"
+import OpenAI from "openai"
+import { inject } from "vitest"
+
+import { ApiKeys, type NewKey } from "../../src/access/ApiKeys.ts"
+import { firstOrganization } from "../../src/access/Bootstrap.ts"
+import { settings } from "../../src/Config.ts"
+import type { EnvironmentId, OrganizationId } from "../../src/domain/Ids.ts"
+import { environmentId, organizationId, projectId, requestId } from "../../src/domain/Ids.ts"
+import { fromUsd, type Picodollars } from "../../src/domain/Money.ts"
+import { type Balance, CreditLedger, type LedgerError } from "../../src/ledger/CreditLedger.ts"
+import { gateway } from "../../src/main.ts"
+import type { Database } from "../../src/sql/Database.ts"
+import { dataDirectory, postgresDatabase } from "./TestDatabase.ts"
+
+/** An answer over HTTP, read whole. */
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The member of the JSON body at a path such as `error.code`; fails the test when the body is no JSON. */
+  readonly at: (path: string) => unknown
+}
+
+export interface Tenant {
+  readonly organization: OrganizationId
+  readonly environment: EnvironmentId
+  readonly key: string
+  readonly openai: OpenAI
+}
+
+export class TestGateway extends Context.Service<
+  TestGateway,
+  {
+    readonly url: string
+    /** The first organization, with ten dollars. */
+    readonly key: string
+    readonly openai: OpenAI
+    /** Sends as the first organization unless `headers` say otherwise. */
+    readonly request: (
+      method: string,
+      path: string,
+      body?: unknown,
+      headers?: Record<string, string>
+    ) => Effect.Effect<Reply>
+    readonly chat: (body: unknown, headers?: Record<string, string>) => Effect.Effect<Reply>
+    /** An organization of its own, with a key of these properties. */
+    readonly tenant: (credit: string, key?: Partial<NewKey>) => Effect.Effect<Tenant>
+    readonly balance: (organization?: OrganizationId) => Effect.Effect<Balance, LedgerError>
+    readonly openHolds: Effect.Effect<number>
+  }
+>()("tollgate/test/TestGateway") {}
+
+export type Services = TestGateway | ApiKeys | CreditLedger | Database | SqlClient.SqlClient
+
+export const usd = (amount: string): Picodollars => Option.getOrThrow(fromUsd(amount))
+
+const bootstrapKey = "tg-acceptance-key-of-the-first-organization"
+
+const member = (json: unknown, path: string): unknown =>
+  path
+    .split(".")
+    .reduce<unknown>(
+      (value, key) => (typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined),
+      json
+    )
+
+const client = (url: string, key: string) => new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 })
+
+const make = Effect.gen(function* () {
+  const { address } = yield* HttpServer.HttpServer
+  const keys = yield* ApiKeys
+  const ledger = yield* CreditLedger
+  const sql = yield* SqlClient.SqlClient
+  const url = HttpServer.formatAddress(address)
+
+  const request: TestGateway["Service"]["request"] = (method, path, body, headers = {}) =>
+    Effect.promise(async () => {
+      const response = await fetch(url + path, {
+        method,
+        headers: { authorization: `Bearer ${bootstrapKey}`, "content-type": "application/json", ...headers },
+        ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) })
+      })
+      const text = await response.text()
+      return {
+        status: response.status,
+        headers: response.headers,
+        text,
+        at: (path: string) => member(JSON.parse(text), path)
+      }
+    })
+
+  const tenant: TestGateway["Service"]["tenant"] = Effect.fnUntraced(function* (credit, key = {}) {
+    const organization = organizationId(randomUUID())
+    const project = projectId(randomUUID())
+    const environment = environmentId(randomUUID())
+    yield* sql`INSERT INTO organization (id, name) VALUES (${organization}, ${organization})`
+    yield* sql`INSERT INTO project (id, organization_id, name) VALUES (${project}, ${organization}, 'p')`
+    yield* sql`INSERT INTO environment (id, project_id, name) VALUES (${environment}, ${project}, 'e')`
+    const issued = yield* keys.issue({ environment, name: "test", ...key })
+    if (usd(credit) > 0n) {
+      yield* ledger.grant({ payment: requestId(randomUUID()), organization, amount: usd(credit) })
+    }
+    const secret = Redacted.value(issued.secret)
+    return { organization, environment, key: secret, openai: client(url, secret) }
+  }, Effect.orDie)
+
+  return TestGateway.of({
+    url,
+    key: bootstrapKey,
+    openai: client(url, bootstrapKey),
+    request,
+    chat: (body, headers) => request("POST", "/v1/chat/completions", body, headers),
+    tenant,
+    balance: (organization = firstOrganization) => ledger.balance(organization),
+    openHolds: sql<{ readonly count: bigint }>`SELECT count(*) AS count FROM credit_hold`.pipe(
+      Effect.map(([row]) => Number(row?.count)),
+      Effect.orDie
+    )
+  })
+})
+
+export type Environment = { readonly [variable: string]: string }
+
+/** The gateway as `npm start` would build it from these variables, on a free port. */
+export const layerGateway = (environment: Environment) => {
+  const variables = { BOOTSTRAP_API_KEY: bootstrapKey, ...environment }
+  return Layer.effect(TestGateway, make).pipe(
+    Layer.provideMerge(Layer.unwrap(Effect.map(settings, gateway))),
+    Layer.provideMerge(
+      NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "1 second" })
+    ),
+    Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(variables))),
+    Layer.provide(Logger.layer([])),
+    Layer.orDie
+  )
+}
+
+/** Runs a suite against the whole gateway on every engine there is, on the real clock. */
+export const describeGateway = (
+  name: string,
+  suite: (it: Vitest.MethodsNonLive<Services>) => void,
+  environment: Environment = {}
+): void => {
+  const options = { excludeTestServices: true, timeout: "20 seconds" } as const
+  const embedded = Layer.unwrap(
+    Effect.map(dataDirectory, (directory) => layerGateway({ DATA_DIR: directory, ...environment }))
+  )
+  layer(embedded, options)(`${name} [embedded]`, suite)
+  const server = inject("postgresUrl")
+  if (server === undefined) {
+    // No PostgreSQL could be had on this machine; the name of the suite says so.
+    describe.skip(`${name} [postgresql: none found]`, () => {})
+    return
+  }
+  const postgres = Layer.unwrap(
+    Effect.map(postgresDatabase(server), (url) => layerGateway({ DATABASE_URL: Redacted.value(url), ...environment }))
+  ).pipe(Layer.orDie)
+  layer(postgres, options)(`${name} [postgresql]`, suite)
+}
