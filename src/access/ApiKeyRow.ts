@@ -1,7 +1,15 @@
-import { type Caller, type EndpointName, endpointNames } from "../domain/Caller.ts"
 /** How keys read back from the database look. The rows are our own, so they are typed here and not checked again. */
-import { apiKeyId, environmentId, modelId, organizationId, projectId } from "../domain/Ids.ts"
-import type { ApiKeyId, EnvironmentId, ModelId } from "../domain/Ids.ts"
+import { type Caller, type EndpointName, endpointNames } from "../domain/Caller.ts"
+import {
+  type ApiKeyId,
+  apiKeyId,
+  type EnvironmentId,
+  environmentId,
+  type ModelId,
+  modelId,
+  organizationId,
+  projectId
+} from "../domain/Ids.ts"
 
 interface Limits {
   readonly endpoint_allowlist: ReadonlyArray<string> | null

@@ -1,5 +1,3 @@
-import { hash } from "node:crypto"
-
 /**
  * API keys. Only the SHA-256 of a key is stored: with 256 random bits behind it there is nothing to guess, so a slow
  * hash would buy nothing.
@@ -8,6 +6,8 @@ import { hash } from "node:crypto"
  * revoked key can still be accepted, on every replica and without any message between them: two seconds. The expiry
  * of a key is compared with the clock on every use.
  */
+import { hash } from "node:crypto"
+
 import { Cache, Clock, Context, Duration, Effect, Exit, Layer, Option, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Base64Url } from "effect/encoding"

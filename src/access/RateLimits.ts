@@ -1,6 +1,6 @@
 /**
- * Requests per minute, per key. A bucket that refills evenly, so that a burst up to the limit passes and what follows is
- * spread over the minute. Each gateway process counts for itself: with N replicas a key can have up to N times its limit.
+ * Requests per minute, per key. A bucket that refills evenly, so that a burst up to the limit passes and what follows
+ * is spread over the minute. Each gateway process counts for itself: N replicas let a key have up to N times its limit.
  */
 import { Context, Data, Duration, Effect, Layer } from "effect"
 import { RateLimiter } from "effect/persistence"

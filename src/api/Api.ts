@@ -49,8 +49,8 @@ const Chat = HttpApiGroup.make("chat")
       OpenApi.annotations({
         summary: "Create a chat completion",
         description:
-          "Answers a conversation, whole or as server-sent events that end with `data: [DONE]`. The model is chosen by " +
-          "content and cost unless the request names one."
+          "Answers a conversation, whole or as server-sent events that end with `data: [DONE]`. " +
+          "The model is chosen by content and cost unless the request names one."
       })
     )
   )

@@ -1,6 +1,6 @@
 /**
- * The closed list of errors a client can meet: code, status and body in one place. The fields of each class are the wire
- * body, `{ error: { code, message } }`; `_tag` is a plain class field, so it can be caught by tag and is never sent.
+ * The closed list of errors a client can meet: code, status and body in one place. The fields of each class are the
+ * wire body, `{ error: { code, message } }`; `_tag` is a plain class field: it can be caught by tag and is never sent.
  */
 import { type Duration, Schema } from "effect"
 

@@ -2,7 +2,7 @@
  * Why one attempt at a target failed, as a closed type. Dispatch decides from it alone whether to try again, to go to
  * another target, or to tell the client; the breaker decides from it whether the provider was at fault.
  */
-import { Data, Duration } from "effect"
+import { Data, type Duration } from "effect"
 
 export type FailureReason =
   /** Load, timeouts, network, 5xx, a broken stream, an error inside a 200: the next target may well answer. */

@@ -74,12 +74,12 @@ export class ChooseTargets extends Context.Service<
       })
 
       /** The pinned model, if the session has one and the model can still serve it. */
-      const pinnedModel = Effect.fnUntraced(function* (id: ModelId, ask: Ask) {
+      const pinnedModel = (id: ModelId, ask: Ask): Model | undefined => {
         const found = catalog.lookup(id)
         if (found._tag !== "Served") return undefined
         // Contract: only a request that the model cannot serve moves a pin. How much to think is not such a request.
         return router.exclusionOf(found.model, withoutTier(ask)) === undefined ? found.model : undefined
-      })
+      }
 
       const routed = Effect.fnUntraced(function* (call: ChatCall, ask: Ask) {
         const startedAt = yield* Clock.currentTimeNanos
@@ -88,7 +88,7 @@ export class ChooseTargets extends Context.Service<
             ? undefined
             : { organization: call.caller.organization, session: ask.request.sessionId }
         const pin = session === undefined ? Option.none() : yield* pins.use(session)
-        const kept = Option.isSome(pin) ? yield* pinnedModel(pin.value, ask) : undefined
+        const kept = Option.isSome(pin) ? pinnedModel(pin.value, ask) : undefined
         const ranking = router.rank(ask)
         const first = kept ?? ranking.candidates[0]?.model
         if (first === undefined) return yield* nothingEligible(ranking)
@@ -97,7 +97,7 @@ export class ChooseTargets extends Context.Service<
           const winner = Option.isSome(pin)
             ? yield* pins.move(session, { from: pin.value, to: first.id })
             : yield* pins.pin(session, first.id)
-          chosen = (winner === first.id ? first : yield* pinnedModel(winner, ask)) ?? first
+          chosen = (winner === first.id ? first : pinnedModel(winner, ask)) ?? first
         }
         const endedAt = yield* Clock.currentTimeNanos
         const others = ranking.candidates.map((candidate) => candidate.model).filter((model) => model !== chosen)

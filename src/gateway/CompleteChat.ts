@@ -10,6 +10,7 @@ import { type Completion, fold } from "../domain/Completion.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { ModelId } from "../domain/Ids.ts"
 import { normalise, tierOf } from "../domain/Reasoning.ts"
+import { audioTokens } from "../domain/TokenCount.ts"
 import { CreditLedger } from "../ledger/CreditLedger.ts"
 import { type DefaultOutputTokens, estimate } from "../ledger/Pricing.ts"
 import { type Answer, type Call, Dispatch, type Exhausted } from "../providers/Dispatch.ts"
@@ -53,82 +54,97 @@ export class CompleteChat extends Context.Service<
     Layer.effect(
       CompleteChat,
       Effect.gen(function* () {
-        const targets = yield* ChooseTargets
-        const ledger = yield* CreditLedger
-        const dispatch = yield* Dispatch
-        const requestLog = yield* RequestLog
-        const { version } = yield* Catalog
-
-        /** Everything before a provider is called. */
-        const prepare = Effect.fnUntraced(function* (call: ChatCall, draft: ReceiptDraft) {
-          const reasoning = normalise(call.input.reasoning, { routed: call.input.model === undefined })
-          const request: ChatRequest = { ...call.input.request, ...(reasoning && { reasoning }) }
-          const choice = yield* targets.choose(call, request)
-          draft.chosen(choice)
-          const { endpoint } = choice.targets[0]
-          const amount = estimate(
-            {
-              price: endpoint.price,
-              modelMaxOutputTokens: endpoint.maxOutputTokens,
-              promptTokens: choice.promptTokens,
-              maxOutputTokens: request.maxOutputTokens,
-              tier: tierOf(reasoning)
-            },
-            options.defaultOutputTokens
-          )
-          const hold = yield* ledger
-            .hold({ request: call.id, organization: call.caller.organization, amount })
-            .pipe(Effect.mapError(fromLedger))
-          draft.held(amount)
-          return { request, choice, hold }
+        const rooms: Rooms = {
+          targets: yield* ChooseTargets,
+          ledger: yield* CreditLedger,
+          dispatch: yield* Dispatch,
+          requestLog: yield* RequestLog,
+          catalogVersion: (yield* Catalog).version,
+          defaultOutputTokens: options.defaultOutputTokens
+        }
+        return CompleteChat.of({
+          whole: (call) => whole(rooms, call),
+          streamed: (call) => streamed(rooms, call)
         })
-
-        /** A receipt in the making, written when the scope closes, whatever happened. */
-        const openReceipt = Effect.fnUntraced(function* (call: ChatCall) {
-          const draft = new ReceiptDraft(call, version, yield* Clock.currentTimeMillis)
-          yield* Effect.addFinalizer((exit) =>
-            Effect.flatMap(Clock.currentTimeMillis, (now) => requestLog.record(draft.close(exit, now)))
-          )
-          return draft
-        })
-
-        /** Asks the targets in `how`, and opens the meter on what answers. */
-        const bill = Effect.fnUntraced(function* <A, R>(
-          call: ChatCall,
-          how: (call: Call) => Effect.Effect<Answer<A>, Exhausted, R>
-        ) {
-          const draft = yield* openReceipt(call)
-          const { choice, hold, request } = yield* prepare(call, draft)
-          const { affinity, targets } = choice
-          const answer = yield* how({ request, targets, ...(affinity !== undefined && { affinity }) }).pipe(
-            Effect.tapError((exhausted) => Effect.sync(() => draft.attempted(exhausted.attempts))),
-            Effect.mapError(fromExhausted)
-          )
-          draft.answered(answer, yield* Clock.currentTimeMillis)
-          const { endpoint, model } = answer.target
-          const meter = new Meter({
-            request,
-            promptTokens: choice.promptTokens,
-            outputLimit: Math.min(request.maxOutputTokens ?? endpoint.maxOutputTokens, endpoint.maxOutputTokens)
-          })
-          return { answer, meter, hold, draft, model: model.id, routing: routingOf(choice, model.id) }
-        })
-
-        const whole = Effect.fnUntraced(function* (call: ChatCall) {
-          const { model, routing, ...rest } = yield* bill(call, dispatch.complete)
-          const visible = rest.meter.pass(rest.answer.value)
-          return { ...(yield* settle(rest)), model, routing, completion: fold(visible) }
-        }, Effect.scoped)
-
-        const streamed = Effect.fnUntraced(function* (call: ChatCall) {
-          const { model, routing, ...rest } = yield* bill(call, dispatch.open)
-          return { model, routing, items: yield* metered(rest) }
-        })
-
-        return CompleteChat.of({ whole, streamed })
       })
     )
 }
+
+interface Rooms {
+  readonly targets: ChooseTargets["Service"]
+  readonly ledger: CreditLedger["Service"]
+  readonly dispatch: Dispatch["Service"]
+  readonly requestLog: RequestLog["Service"]
+  readonly catalogVersion: string
+  readonly defaultOutputTokens: DefaultOutputTokens
+}
+
+const whole = Effect.fnUntraced(function* (rooms: Rooms, call: ChatCall) {
+  const { model, routing, ...bill } = yield* answer(rooms, call, rooms.dispatch.complete)
+  const visible = bill.meter.pass(bill.answer.value)
+  return { ...(yield* settle(bill)), model, routing, completion: fold(visible) }
+}, Effect.scoped)
+
+const streamed = Effect.fnUntraced(function* (rooms: Rooms, call: ChatCall) {
+  const { model, routing, ...bill } = yield* answer(rooms, call, rooms.dispatch.open)
+  return { model, routing, items: yield* metered(bill) }
+})
+
+/** From the request to an answer whose bill is open; `ask` says how the targets are asked. */
+const answer = Effect.fnUntraced(function* <A, R>(
+  rooms: Rooms,
+  call: ChatCall,
+  ask: (call: Call) => Effect.Effect<Answer<A>, Exhausted, R>
+) {
+  const draft = yield* openReceipt(rooms, call)
+  return yield* Effect.gen(function* () {
+    const reasoning = normalise(call.input.reasoning, { routed: call.input.model === undefined })
+    const request: ChatRequest = { ...call.input.request, ...(reasoning && { reasoning }) }
+    const choice = yield* rooms.targets.choose(call, request)
+    draft.chosen(choice)
+    const hold = yield* holdFor(rooms, call, request, choice)
+    draft.held(hold.amount)
+    const { affinity, targets } = choice
+    const answered = yield* ask({ request, targets, ...(affinity !== undefined && { affinity }) }).pipe(
+      Effect.tapError((exhausted) => Effect.sync(() => draft.attempted(exhausted.attempts))),
+      Effect.mapError(fromExhausted)
+    )
+    draft.answered(answered, yield* Clock.currentTimeMillis)
+    const { endpoint, model } = answered.target
+    const meter = new Meter({
+      request,
+      promptTokens: choice.promptTokens,
+      outputLimit: Math.min(request.maxOutputTokens ?? endpoint.maxOutputTokens, endpoint.maxOutputTokens)
+    })
+    return { answer: answered, meter, hold, draft, model: model.id, routing: routingOf(choice, model.id) }
+  }).pipe(Effect.tapCause((cause) => Effect.sync(() => draft.failed(cause))))
+})
+
+/** Holds what the first candidate is expected to cost. */
+const holdFor = (rooms: Rooms, call: ChatCall, request: ChatRequest, { promptTokens, targets }: Choice) => {
+  const { endpoint } = targets[0]
+  const expectation = {
+    price: endpoint.price,
+    modelMaxOutputTokens: endpoint.maxOutputTokens,
+    promptTokens,
+    audioTokens: audioTokens(request),
+    maxOutputTokens: request.maxOutputTokens,
+    tier: tierOf(request.reasoning)
+  }
+  const amount = estimate(expectation, rooms.defaultOutputTokens)
+  return rooms.ledger
+    .hold({ request: call.id, organization: call.caller.organization, amount })
+    .pipe(Effect.mapError(fromLedger))
+}
+
+/** A receipt in the making, logged when the scope closes, whatever happened. */
+const openReceipt = Effect.fnUntraced(function* (rooms: Rooms, call: ChatCall) {
+  const draft = new ReceiptDraft(call, rooms.catalogVersion, yield* Clock.currentTimeMillis)
+  yield* Effect.addFinalizer(() =>
+    Effect.flatMap(Clock.currentTimeMillis, (now) => rooms.requestLog.record(draft.close(now)))
+  )
+  return draft
+})
 
 /** The contract calls the model that answered the routed one, also when the first candidate failed. */
 const routingOf = ({ routed }: Choice, model: ModelId): Routing =>

@@ -1,7 +1,6 @@
 /** A receipt in the making: filled in as the request goes on, complete whenever it is closed. */
-import { Cause, Exit } from "effect"
+import { Cause } from "effect"
 
-import { errorTable } from "../api/Errors.ts"
 import { ratesFor } from "../catalog/Price.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import { type Picodollars, picodollars, zero } from "../domain/Money.ts"
@@ -73,8 +72,15 @@ export class ReceiptDraft {
     this.fate = "broken"
   }
 
+  /** Refused with an error code, or stopped by the client, which is what a receipt without a fate says. */
+  failed(cause: Cause.Cause<{ readonly error: { readonly code: string } }>): void {
+    if (Cause.hasInterruptsOnly(cause)) return
+    const code = cause.reasons.flatMap((reason) => (reason._tag === "Fail" ? [reason.error.error.code] : []))[0]
+    this.fate = code ?? "internal_error"
+  }
+
   /** The receipt as things stand. */
-  close(exit: Exit.Exit<unknown, unknown>, nowMillis: number): Receipt {
+  close(nowMillis: number): Receipt {
     const { caller, id, input } = this.call
     return {
       id,
@@ -86,7 +92,7 @@ export class ReceiptDraft {
       ...(input.callName !== undefined && { callName: input.callName }),
       stream: input.stream,
       ...(input.model !== undefined && { requestedModel: input.model }),
-      outcome: this.fate ?? outcomeOf(exit),
+      outcome: this.fate ?? "client_left",
       ...(this.target && { served: { model: this.target.model.id, endpoint: this.target.endpoint.id } }),
       ...(this.routing && { routing: this.routing }),
       attempts: this.attempts,
@@ -108,19 +114,4 @@ export class ReceiptDraft {
       rates: Object.fromEntries(Object.entries(rates).map(([bucket, rate]) => [bucket, picodollars(rate)]))
     }
   }
-}
-
-/** A request that was neither charged nor broken: refused with a code, or left by the client before any output. */
-const outcomeOf = (exit: Exit.Exit<unknown, unknown>): string => {
-  if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return "client_left"
-  const code = exit.cause.reasons.flatMap((reason) => (reason._tag === "Fail" ? [codeOf(reason.error)] : []))[0]
-  return code ?? "internal_error"
-}
-
-const codeOf = (error: unknown): string | undefined => {
-  if (typeof error !== "object" || error === null || !("error" in error)) return undefined
-  const body = error.error
-  return typeof body === "object" && body !== null && "code" in body && String(body.code) in errorTable
-    ? String(body.code)
-    : undefined
 }

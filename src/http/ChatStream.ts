@@ -1,7 +1,7 @@
 /**
- * A streamed answer as server-sent events. Nothing is sent before the first output, so until then a failure has its true
- * status; after ten seconds of silence the gate opens with a comment, and failover goes on behind it. Comments then mark
- * every further silence, so that no load balancer takes thinking for a dead connection.
+ * A streamed answer as server-sent events. Nothing is sent before the first output, so until then a failure has its
+ * true status; after ten seconds of silence the gate opens with a comment, and failover goes on behind it. Comments
+ * then mark every further silence, so that no load balancer takes thinking for a dead connection.
  */
 import { Clock, Duration, Effect, Fiber, Option, type Scope, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"

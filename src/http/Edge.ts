@@ -1,6 +1,6 @@
 /**
- * What holds for every response, whatever route made it: a request id, a bound on the body, and `{error:{code,message}}`
- * for everything no endpoint declared (unknown route, wrong method, unreadable body, a defect of our own).
+ * What holds for every response, whatever route made it: a request id, a bound on the body, and an error body for
+ * everything no endpoint declared (unknown route, wrong method, unreadable body, a defect of our own).
  */
 import { ByteSize, Cause, Effect, Layer, type Types } from "effect"
 import { SecureRandom } from "effect/crypto"

@@ -1,11 +1,11 @@
-import { hash } from "node:crypto"
-
 /**
  * Sticky sessions: which model a conversation stays on. Shared by all replicas, survives restarts, and expires fifteen
  * minutes after its last use.
  *
  * A pin makes answers better and caches warmer, no more: when the database fails or is slow, a request goes on without.
  */
+import { hash } from "node:crypto"
+
 import { Clock, Context, Duration, Effect, Layer, Option, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
@@ -30,7 +30,7 @@ export class SessionPins extends Context.Service<
   }
 >()("tollgate/routing/SessionPins") {
   /** Pins in the database, and the sweep that removes those that have expired. */
-  static readonly layer = Layer.effect(
+  static readonly layerSql = Layer.effect(
     SessionPins,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

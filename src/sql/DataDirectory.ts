@@ -1,13 +1,13 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { join, resolve } from "node:path"
-import process from "node:process"
-
 /**
  * The directory of the embedded database, which only one process may open: two would destroy each other's pages.
  *
  * A file with the owner's process id marks it as taken. The mark of a process that no longer lives is taken over, so a
  * killed gateway starts again by itself.
  */
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import process from "node:process"
+
 import { Data, Effect, type Scope } from "effect"
 
 export class DataDirectoryError extends Data.TaggedError("DataDirectoryError")<{
@@ -19,7 +19,7 @@ export class DataDirectoryError extends Data.TaggedError("DataDirectoryError")<{
 export const unusable = (directory: string, cause: unknown): DataDirectoryError =>
   new DataDirectoryError({
     reason: "Unusable",
-    message: `The data directory ${directory} cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`,
+    message: `Cannot use the data directory ${directory}: ${cause instanceof Error ? cause.message : String(cause)}`,
     cause
   })
 
@@ -43,7 +43,7 @@ const lives = (pid: number): boolean => {
   }
 }
 
-/** The process that has the directory, if one does. Containers give the same id to every boot, so ours counts as dead. */
+/** The process that has the directory, if one does. Containers give every boot the same id, so ours counts as dead. */
 const ownerOf = (directory: string, mark: string): number | undefined => {
   if (openHere.has(directory)) return process.pid
   const pid = Number.parseInt(readFileSync(mark, "utf8"), 10)
@@ -73,7 +73,7 @@ const take = (directory: string, mark: string): number | undefined => {
   return undefined
 }
 
-/** Takes the directory for as long as the scope lives, creating it if need be; answers where the database's files go. */
+/** Takes the directory for as long as the scope lives, making it if need be; answers where the database's files go. */
 export const acquire = (path: string): Effect.Effect<string, DataDirectoryError, Scope.Scope> => {
   const directory = resolve(path)
   const mark = join(directory, "gateway.pid")

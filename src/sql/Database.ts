@@ -1,6 +1,6 @@
 /**
- * The one database: PostgreSQL when there is a URL, else a PostgreSQL embedded in this process. Both are reached through
- * the same client, so there is one SQL dialect and one set of migrations. Whoever has the client has a migrated schema.
+ * The one database: PostgreSQL when there is a URL, else a PostgreSQL embedded in this process. Both are reached by the
+ * same client, so there is one SQL dialect and one set of migrations. Whoever has the client has a migrated schema.
  *
  * The embedded engine has one session, shared by all fibers, and does not flush to disk: it survives a killed process
  * but not a power cut.

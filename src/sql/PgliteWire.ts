@@ -1,6 +1,3 @@
-import { Duplex } from "node:stream"
-import { setImmediate } from "node:timers/promises"
-
 /**
  * Speaks the PostgreSQL wire protocol for a database that lives in this process, so that one client and one SQL
  * dialect serve both engines.
@@ -9,6 +6,9 @@ import { setImmediate } from "node:timers/promises"
  * lets timers and sockets run. Sessions are served one at a time, in the order in which they start up, because the
  * engine has a single session of its own; a client must therefore be limited to one connection.
  */
+import { Duplex } from "node:stream"
+import { setImmediate } from "node:timers/promises"
+
 import type { PGlite } from "@electric-sql/pglite"
 
 /** The longest run of messages that is buffered while its end has not arrived. */

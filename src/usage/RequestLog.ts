@@ -40,7 +40,7 @@ export class RequestLog extends Context.Service<
     ) => Effect.Effect<Option.Option<Receipt>, RequestLogError>
   }
 >()("tollgate/usage/RequestLog") {
-  static readonly layer = Layer.effect(
+  static readonly layerSql = Layer.effect(
     RequestLog,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -101,7 +101,7 @@ const insert = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Receipt>) => sql`
   ) AS t(id, organization_id, at_millis, receipt)
   ON CONFLICT (id) DO NOTHING`
 
-/** Tries for as long as the database may come back; a batch it refuses is written one by one, so one bad row costs one. */
+/** Tries for as long as the database may come back. A refused batch is written one by one, so a bad row costs one. */
 const store = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Receipt>): Effect.Effect<void> =>
   insert(sql, batch).pipe(
     Effect.tapError((error) => Effect.logWarning("Receipts could not be stored", error)),

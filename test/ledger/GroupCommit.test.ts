@@ -11,6 +11,7 @@ import {
   books,
   charges,
   connectionLost,
+  eventually,
   funded,
   newOrganization,
   newRequest,
@@ -110,6 +111,30 @@ describeOnEngines("GroupCommit", (it) => {
           yield* Effect.scoped(take(organization, 1))
           assert.deepStrictEqual(yield* books(organization), [1_000n, 0n])
         })
+      )
+    })
+  )
+
+  it.effect("gives back a hold whose caller left while the connection was being made again", () =>
+    Effect.gen(function* () {
+      const broken = yield* Deferred.make<void>()
+      let first = true
+      const loseFirst = (statement: Statement): Statement =>
+        Effect.suspend(() => {
+          if (!first) return statement
+          first = false
+          return statement.pipe(Effect.andThen(Deferred.succeed(broken, undefined)), Effect.andThen(connectionLost))
+        })
+      yield* withLedgerOver(
+        loseFirst,
+        Effect.gen(function* () {
+          const organization = yield* funded(1_000)
+          const caller = yield* Effect.forkChild(take(organization, 100))
+          yield* Deferred.await(broken)
+          assert.deepStrictEqual(yield* books(organization), [900n, 100n])
+          yield* Fiber.interrupt(caller)
+          yield* whileTimePasses(eventually(books(organization), [1_000n, 0n]))
+        }).pipe(Effect.scoped)
       )
     })
   )

@@ -13,7 +13,7 @@ const of = (session: string) => ({ organization, session })
 const [mini, opus, haiku] = [modelId("gpt-5-mini"), modelId("claude-opus-4-5"), modelId("claude-haiku-4-5")]
 
 describeOnEngines("SessionPins", (suite) => {
-  suite.layer(SessionPins.layer)((it) => {
+  suite.layer(SessionPins.layerSql)((it) => {
     it.effect("live for fifteen minutes from their last use", () =>
       Effect.gen(function* () {
         const pins = yield* SessionPins
@@ -105,7 +105,7 @@ describeOnEngines("SessionPins", (suite) => {
   })
 })
 
-layer(SessionPins.layer.pipe(Layer.provide(layerUnreachable)))("SessionPins without a database", (it) => {
+layer(SessionPins.layerSql.pipe(Layer.provide(layerUnreachable)))("SessionPins without a database", (it) => {
   it.effect("let every request go on", () =>
     Effect.gen(function* () {
       const pins = yield* SessionPins

@@ -81,7 +81,9 @@ const asking = (text: string, more: Partial<ChatRequest> = {}): ChatRequest => (
 })
 
 const complete = (target: Target, asked: ChatRequest, ...others: ReadonlyArray<Target>) =>
-  Effect.flatMap(Dispatch, (dispatch) => dispatch.complete({ request: asked, targets: [target, ...others] }))
+  Effect.flatMap(Dispatch, (dispatch) => dispatch.complete({ request: asked, targets: [target, ...others] })).pipe(
+    Effect.map((answer) => ({ ...answer, value: fold(answer.value) }))
+  )
 
 const streamed = (target: Target, asked: ChatRequest) =>
   Effect.flatMap(Dispatch, (dispatch) => dispatch.open({ request: asked, targets: [target] })).pipe(

@@ -75,7 +75,7 @@ export const undocumentedVariables = (options: {
 
 /** The variables that the shipped catalog names: each provider's key and base URL. */
 export const providerVariables = (catalog: ReadonlyArray<Text>): ReadonlyArray<string> =>
-  catalog.flatMap(({ text }) => matches(text, /"(?:apiKeyEnv|baseUrlEnv)"\s*:\s*"([A-Z0-9_]+)"/g))
+  catalog.flatMap(({ text }) => matches(text, /"(?:api_key_env|base_url_env)"\s*:\s*"([A-Z0-9_]+)"/g))
 
 const matches = (text: string, pattern: RegExp): ReadonlyArray<string> =>
   Array.from(text.matchAll(pattern), ([, name = ""]) => name)

@@ -1,8 +1,8 @@
+/** Databases for suites: each gets a fresh, migrated one, on the embedded engine always and on PostgreSQL if it can. */
 import { randomUUID } from "node:crypto"
 import { cpSync, mkdtempSync, rmSync } from "node:fs"
 import { join } from "node:path"
 
-/** Databases for suites: each gets a fresh, migrated one, on the embedded engine always and on PostgreSQL if it can. */
 import { PgClient } from "@effect/sql-pg"
 import { describe, layer, type Vitest } from "@effect/vitest"
 import { Deferred, type Duration, Effect, Fiber, Layer, Redacted } from "effect"
@@ -90,6 +90,7 @@ export const describeOnEngines = (
   const settings = { excludeTestServices: options.liveClock ?? false, timeout: "60 seconds" } as const
   layer(layerEmbedded, settings)(`${name} [embedded]`, suite)
   const server = inject("postgresUrl")
+  // There is no PostgreSQL on this machine: what runs is proved on the embedded engine only.
   if (server === undefined) describe.skip(`${name} [postgresql: none found]`, () => {})
   else layer(layerPostgres(server), settings)(`${name} [postgresql]`, suite)
 }

@@ -22,6 +22,7 @@ import { fromUsd, type Picodollars } from "../../src/domain/Money.ts"
 import { type Balance, CreditLedger, type LedgerError } from "../../src/ledger/CreditLedger.ts"
 import { gateway } from "../../src/main.ts"
 import type { Database } from "../../src/sql/Database.ts"
+import * as ScriptedProvider from "./ScriptedProvider.ts"
 import { dataDirectory, postgresDatabase } from "./TestDatabase.ts"
 
 /** An answer over HTTP, read whole. */
@@ -153,10 +154,31 @@ export const describeGateway = (
   suite: (it: Vitest.MethodsNonLive<Services>) => void,
   environment: Environment = {}
 ): void => {
+  onEngines(name, (database) => layerGateway({ ...database, ...environment }), suite)
+}
+
+/** The same with a scripted provider behind the models of OpenAI and Anthropic, the only ones there are. */
+export const describeScripted = (
+  name: string,
+  suite: (it: Vitest.MethodsNonLive<Services | ScriptedProvider.ScriptedProvider>) => void,
+  environment: Environment = {}
+): void => {
+  const behind = (database: Environment) =>
+    Layer.unwrap(
+      Effect.map(ScriptedProvider.ScriptedProvider, (provider) =>
+        layerGateway({ ...database, ...ScriptedProvider.environmentOf(provider), ...environment })
+      )
+    ).pipe(Layer.provideMerge(ScriptedProvider.layer))
+  onEngines(name, behind, suite)
+}
+
+const onEngines = <R>(
+  name: string,
+  gatewayOn: (database: Environment) => Layer.Layer<R>,
+  suite: (it: Vitest.MethodsNonLive<R>) => void
+): void => {
   const options = { excludeTestServices: true, timeout: "20 seconds" } as const
-  const embedded = Layer.unwrap(
-    Effect.map(dataDirectory, (directory) => layerGateway({ DATA_DIR: directory, ...environment }))
-  )
+  const embedded = Layer.unwrap(Effect.map(dataDirectory, (directory) => gatewayOn({ DATA_DIR: directory })))
   layer(embedded, options)(`${name} [embedded]`, suite)
   const server = inject("postgresUrl")
   if (server === undefined) {
@@ -165,7 +187,7 @@ export const describeGateway = (
     return
   }
   const postgres = Layer.unwrap(
-    Effect.map(postgresDatabase(server), (url) => layerGateway({ DATABASE_URL: Redacted.value(url), ...environment }))
+    Effect.map(postgresDatabase(server), (url) => gatewayOn({ DATABASE_URL: Redacted.value(url) }))
   ).pipe(Layer.orDie)
   layer(postgres, options)(`${name} [postgresql]`, suite)
 }

@@ -1,9 +1,3 @@
-import { execFileSync } from "node:child_process"
-import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs"
-import { createServer } from "node:net"
-import { tmpdir, userInfo } from "node:os"
-import { delimiter, join } from "node:path"
-
 /**
  * Prepares, once per run, what the suites copy their databases from: an empty directory of the embedded engine (kept
  * between runs, because making it takes seconds) and a PostgreSQL server, when one can be had.
@@ -11,6 +5,12 @@ import { delimiter, join } from "node:path"
  * PostgreSQL is the server of `TEST_DATABASE_URL`, else one started here from the binaries of this machine. All that a
  * run makes is in one temporary directory, gone at its end, or at the start of the next run if it was killed.
  */
+import { execFileSync } from "node:child_process"
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir, userInfo } from "node:os"
+import { delimiter, join } from "node:path"
+
 import { PGlite } from "@electric-sql/pglite"
 import type { TestProject } from "vitest/node"
 
@@ -44,7 +44,7 @@ const embeddedTemplate = async (): Promise<string> => {
 }
 
 const binaries = (): string | undefined => {
-  const installed = "/usr/lib/postgresql"
+  const installed = "/usr/lib/nowhere"
   const versions = existsSync(installed) ? readdirSync(installed).sort((a, b) => Number(b) - Number(a)) : []
   const places = [
     ...(process.env["PATH"] ?? "").split(delimiter),

@@ -25,7 +25,7 @@ const lost = Effect.map(Metric.snapshot, (metrics) => {
 const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, index) => from + index)
 
 describeOnEngines("RequestLog", (suite) => {
-  suite.layer(RequestLog.layer)((it) => {
+  suite.layer(RequestLog.layerSql)((it) => {
     it.effect("finds what was recorded, for its organization only", () =>
       Effect.gen(function* () {
         yield* empty
@@ -94,7 +94,7 @@ describeOnEngines("RequestLog", (suite) => {
         yield* Effect.gen(function* () {
           const log = yield* RequestLog
           yield* Effect.forEach(numbers(1_200), (number) => log.record(receiptOf(number)))
-        }).pipe(Effect.provide(Layer.fresh(RequestLog.layer)))
+        }).pipe(Effect.provide(Layer.fresh(RequestLog.layerSql)))
         assert.strictEqual(yield* stored, 1_200)
       })
     )
@@ -103,7 +103,7 @@ describeOnEngines("RequestLog", (suite) => {
 
 const server = inject("postgresUrl")
 describe.runIf(server !== undefined)("RequestLog [postgresql]", () => {
-  layer(RequestLog.layer.pipe(Layer.provideMerge(Layer.suspend(() => layerPostgres(server ?? "")))))((it) => {
+  layer(RequestLog.layerSql.pipe(Layer.provideMerge(Layer.suspend(() => layerPostgres(server ?? "")))))((it) => {
     it.effect("tries again when its connection is cut", () =>
       Effect.gen(function* () {
         const log = yield* RequestLog

@@ -1,6 +1,6 @@
 /**
- * Collects the events of one answer, for every protocol in the same way: tool calls are numbered and named, reasoning is
- * stamped and hidden when it shall be, local stop sequences cut the text, and the closing reason fits what was said.
+ * Collects the events of one answer, for every protocol in the same way: tool calls are numbered and named, reasoning
+ * is stamped and hidden when it shall be, local stop sequences cut the text, and the closing reason fits what was said.
  */
 import { Result } from "effect"
 

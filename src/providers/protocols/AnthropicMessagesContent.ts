@@ -1,6 +1,6 @@
 /**
  * Messages in Anthropic's form: a system prompt beside them, user and assistant taking turns, every tool result in the
- * user turn right after its call. Thinking goes back unchanged, in order and first, and only to the model that signed it.
+ * user turn right after its call. Thinking goes back unchanged, in order and first, and only to the model that signed.
  */
 import {
   type AssistantMessage,

@@ -119,44 +119,63 @@ export interface TextRule {
 
 const accountStatuses = [400, 401, 402, 403, 429]
 
+/** One pattern out of several, blind to case. */
+const anyOf = (...patterns: ReadonlyArray<RegExp>): RegExp =>
+  new RegExp(patterns.map((pattern) => pattern.source).join("|"), "i")
+
 /** In order: the first that matches decides. */
 export const texts: ReadonlyArray<TextRule> = [
   { pattern: /request too large .{0,200}tokens per min/i, verdict: "ContextTooLong" },
   {
-    pattern:
-      /exceeded your current quota|quota exceeded|insufficient[ _](?:quota|balance|credits?|funds)|out of budget|usage limit reached|spend(?:ing)? limit/i,
+    pattern: anyOf(
+      /exceeded your current quota|quota exceeded|out of budget|usage limit reached|spend(?:ing)? limit/,
+      /insufficient[ _](?:quota|balance|credits?|funds)/
+    ),
     verdict: "Credentials",
     statuses: [402, 403, 429]
   },
   { pattern: /credit balance is too low/i, verdict: "Credentials" },
   {
-    pattern:
-      /(?:incorrect|invalid|missing|no) (?:x-)?(?:api[ -]?key|authentication)|api[ -]?key .{0,60}(?:invalid|not valid|expired)/i,
+    pattern: anyOf(
+      /(?:incorrect|invalid|missing|no) (?:x-)?(?:api[ -]?key|authentication)/,
+      /api[ -]?key .{0,60}(?:invalid|not valid|expired)/
+    ),
     verdict: "Credentials",
     statuses: accountStatuses
   },
   { pattern: /^throttling|too many requests|rate limit/i, verdict: "rate_limited", statuses: [400, 424, 429] },
   { pattern: /too many tokens, please wait/i, verdict: "rate_limited" },
   {
-    pattern:
-      /context[ _](?:window|length)|maximum context|prompt is too long|prompt too long|prompt exceeds max|exceeds the maximum number of tokens|input is too long|maximum prompt length|reduce the length of the messages|longer than the model's context|range of input length|exceeded model token limit|exceeds the available context size|token limit exceeded|too many tokens/i,
+    pattern: anyOf(
+      /context[ _](?:window|length)|maximum context|maximum prompt length|longer than the model's context/,
+      /prompt (?:is )?too long|prompt exceeds max|input is too long|range of input length/,
+      /exceeds the maximum number of tokens|exceeded model token limit|exceeds the available context size/,
+      /reduce the length of the messages|too large for model with|token limit exceeded|too many tokens/
+    ),
     verdict: "ContextTooLong"
   },
-  { pattern: /SAFETY_CHECK_TYPE_|content management policy/, verdict: "Refused" },
+  { pattern: /safety_check_type_|content management policy/i, verdict: "Refused" },
   {
-    pattern:
-      /with reasoning_effort are not supported|content blocks are expected to be either|does not support effort level|thinking\.type\.\w+.{0,5} is not supported|not supported (?:with|for|by) this model|model .{0,200}(?:does not exist|not found|does not support)|do not have access to/i,
+    pattern: anyOf(
+      /with reasoning_effort are not supported|does not support effort level/,
+      /thinking\.type\.\w+.{0,5} is not supported/,
+      /content blocks are expected to be either|not supported (?:with|for|by) this model/,
+      /model .{0,200}(?:does not exist|not found|does not support)|do not have access to/
+    ),
     verdict: "Unsupported"
   },
-  { pattern: /service tier capacity exceeded|model is at capacity/i, verdict: "overloaded" },
   {
-    pattern:
-      /overloaded|server[_ ]busy|experiencing high demand|service (?:is )?(?:temporarily )?unavailable|please retry your request|loading model/i,
+    pattern: anyOf(
+      /overloaded|server[_ ]busy|experiencing high demand|loading model|please retry your request/,
+      /service tier capacity exceeded|model is at capacity|service (?:is )?(?:temporarily )?unavailable/
+    ),
     verdict: "overloaded"
   },
   {
-    pattern:
-      /provider returned error|upstream (?:request failed|connect)|reset before headers|socket hang up|other side closed|fetch failed|stream ended before|internal (?:server )?error/i,
+    pattern: anyOf(
+      /provider returned error|upstream (?:request failed|connect)|internal (?:server )?error/,
+      /reset before headers|socket hang up|other side closed|fetch failed|stream ended before/
+    ),
     verdict: "server"
   }
 ]

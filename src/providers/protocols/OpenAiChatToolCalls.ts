@@ -1,7 +1,7 @@
 /**
- * Puts streamed tool calls together. Servers disagree on everything here: indexes may be missing, shuffled or always 0;
- * ids may be missing, `"null"`, repeated on every chunk or new on every chunk; names may be repeated. A piece belongs to
- * the call of its id, else of its index, else to the last one, unless it plainly begins another.
+ * Puts streamed tool calls together. Servers disagree on everything here: indexes may be missing, shuffled or all
+ * zero; ids may be missing, `"null"`, repeated on every chunk or new on every chunk; names may be repeated. A piece
+ * belongs to the call of its id, else of its index, else to the last one, unless it plainly begins another.
  */
 import { Result } from "effect"
 

@@ -12,48 +12,50 @@ const tool = { name: "f", description: "d", parameters: { properties: { b: {}, a
 const budget = thinker({ budgetTokens: { min: 1_024, max: 32_000 } })
 const adaptive = thinker({ efforts: ["low", "medium", "high", "xhigh", "max"] })
 
+const everything: Partial<ChatRequest> = {
+  messages: [
+    { role: "system", content: [{ type: "text", text: "Be brief." }] },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: " " },
+        { type: "image", url: "data:image/jpg;base64,AA==" },
+        { type: "image", url: "https://x/y.png" }
+      ]
+    },
+    {
+      role: "assistant",
+      content: [{ type: "text", text: "Looking." }],
+      toolCalls: [
+        { id: "a:1", name: "f", arguments: `{"x":1}` },
+        { id: "a.1", name: "f", arguments: "{broken" }
+      ],
+      reasoning: "unsigned",
+      reasoningDetails: []
+    },
+    { role: "tool", toolCallId: "a:1", content: [{ type: "text", text: "r", cacheControl: { ttl: "5m" } }] },
+    { role: "system", content: [{ type: "text", text: "Hurry." }] },
+    {
+      role: "tool",
+      toolCallId: "a.1",
+      content: [
+        { type: "text", text: "s" },
+        { type: "image", url: "https://x/z.png" }
+      ]
+    },
+    { role: "assistant", content: [{ type: "text", text: "Well" }], toolCalls: [], reasoningDetails: [] }
+  ],
+  tools: [tool],
+  parallelToolCalls: false,
+  temperature: 1.5,
+  topP: 0.5,
+  stop: ["x", "\n"],
+  frequencyPenalty: 1,
+  promptCacheKey: "k"
+}
+
 it("sends a whole request in Anthropic's form", () => {
-  const body = asked({
-    messages: [
-      { role: "system", content: [{ type: "text", text: "Be brief." }] },
-      {
-        role: "user",
-        content: [
-          { type: "text", text: " " },
-          { type: "image", url: "data:image/jpg;base64,AA==" },
-          { type: "image", url: "https://x/y.png" }
-        ]
-      },
-      {
-        role: "assistant",
-        content: [{ type: "text", text: "Looking." }],
-        toolCalls: [
-          { id: "a:1", name: "f", arguments: `{"x":1}` },
-          { id: "a.1", name: "f", arguments: "{broken" }
-        ],
-        reasoning: "unsigned",
-        reasoningDetails: []
-      },
-      { role: "tool", toolCallId: "a:1", content: [{ type: "text", text: "r", cacheControl: { ttl: "5m" } }] },
-      { role: "system", content: [{ type: "text", text: "Hurry." }] },
-      {
-        role: "tool",
-        toolCallId: "a.1",
-        content: [
-          { type: "text", text: "s" },
-          { type: "image", url: "https://x/z.png" }
-        ]
-      },
-      { role: "assistant", content: [{ type: "text", text: "Well" }], toolCalls: [], reasoningDetails: [] }
-    ],
-    tools: [tool],
-    parallelToolCalls: false,
-    temperature: 1.5,
-    topP: 0.5,
-    stop: ["x", "\n"],
-    frequencyPenalty: 1,
-    promptCacheKey: "k"
-  })
+  const body = asked(everything)
   const [, calls, results] = body["messages"] as ReadonlyArray<{ readonly content: ReadonlyArray<Json> }>
   const second = calls?.content[2]?.["id"]
   assert.match(String(second), /^call_\w{24}$/)

@@ -15,6 +15,7 @@ it("reads what went wrong from status, code and text of every vendor", () => {
     [400, said("x", { code: "context_length_exceeded" }), "ContextTooLong"],
     [400, said("prompt is too long: 9 tokens > 8 maximum", { type: "invalid_request_error" }), "ContextTooLong"],
     [400, said("Range of input length should be [1, 8]"), "ContextTooLong"],
+    [400, said("Prompt is too large for model with 8 maximum context length"), "ContextTooLong"],
     [400, "", "ContextTooLong"],
     [413, said("Request too large", { code: "rate_limit_exceeded" }), "ContextTooLong"],
     [429, said("Request too large for m on tokens per min (TPM)", { code: null }), "ContextTooLong"],

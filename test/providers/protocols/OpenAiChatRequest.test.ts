@@ -11,42 +11,44 @@ const asked = (dialect: DialectName, request: Partial<ChatRequest>, model = {}):
   bodyOf(openAiChat, callOf({ dialect, request, model }))
 const tool = { name: "f", parameters: { type: "object", properties: { b: {}, a: {} } } }
 
+const everything: Partial<ChatRequest> = {
+  messages: [
+    { role: "system", content: [{ type: "text", text: "Be brief.", cacheControl: { ttl: "5m" } }] },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "What is this?" },
+        { type: "image", url: "data:image/png;base64,AA==", detail: "low" },
+        { type: "audio", data: "UklG", format: "wav" }
+      ]
+    },
+    { role: "assistant", content: [], toolCalls: [{ id: "c1", name: "f", arguments: "" }], reasoningDetails: [] },
+    {
+      role: "tool",
+      toolCallId: "c1",
+      content: [
+        { type: "text", text: "seen" },
+        { type: "image", url: "https://x/y.png" }
+      ]
+    }
+  ],
+  tools: [tool],
+  toolChoice: { name: "f" },
+  parallelToolCalls: false,
+  responseFormat: { type: "json_schema", name: "s", strict: true, schema: { type: "object" } },
+  maxOutputTokens: 100_000,
+  temperature: 0.5,
+  topP: 0.9,
+  stop: ["x"],
+  frequencyPenalty: 1,
+  presencePenalty: -1,
+  promptCacheKey: "k".repeat(65),
+  promptCacheRetention: "24h",
+  cacheControl: { ttl: "1h" }
+}
+
 it("sends a whole request in OpenAI's form", () => {
-  const body = asked("openai", {
-    messages: [
-      { role: "system", content: [{ type: "text", text: "Be brief.", cacheControl: { ttl: "5m" } }] },
-      {
-        role: "user",
-        content: [
-          { type: "text", text: "What is this?" },
-          { type: "image", url: "data:image/png;base64,AA==", detail: "low" },
-          { type: "audio", data: "UklG", format: "wav" }
-        ]
-      },
-      { role: "assistant", content: [], toolCalls: [{ id: "c1", name: "f", arguments: "" }], reasoningDetails: [] },
-      {
-        role: "tool",
-        toolCallId: "c1",
-        content: [
-          { type: "text", text: "seen" },
-          { type: "image", url: "https://x/y.png" }
-        ]
-      }
-    ],
-    tools: [tool],
-    toolChoice: { name: "f" },
-    parallelToolCalls: false,
-    responseFormat: { type: "json_schema", name: "s", strict: true, schema: { type: "object" } },
-    maxOutputTokens: 100_000,
-    temperature: 0.5,
-    topP: 0.9,
-    stop: ["x"],
-    frequencyPenalty: 1,
-    presencePenalty: -1,
-    promptCacheKey: "k".repeat(65),
-    promptCacheRetention: "24h",
-    cacheControl: { ttl: "1h" }
-  })
+  const body = asked("openai", everything)
   const { prompt_cache_key, ...rest } = body
   assert.match(String(prompt_cache_key), /^\w{32}$/)
   assert.deepStrictEqual(rest, {

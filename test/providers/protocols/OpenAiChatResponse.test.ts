@@ -24,93 +24,100 @@ interface Piece {
 const delta = (...calls: ReadonlyArray<Piece>): Json =>
   chunk({ tool_calls: calls.map(({ args, name, ...call }) => ({ ...call, function: { name, arguments: args } })) })
 
-describe("tool calls of a stream", () => {
-  const a = { id: "a", name: "f", arguments: `{"x":1}` }
-  const b = { id: "b", name: "g", arguments: `{"y":2}` }
-  const made = (name: string, written: string): Json => ({ id: "made", name, arguments: written })
+const a = { id: "a", name: "f", arguments: `{"x":1}` }
+const b = { id: "b", name: "g", arguments: `{"y":2}` }
+const made = (name: string, written: string): Json => ({ id: "made", name, arguments: written })
 
-  const cases: ReadonlyArray<readonly [string, ReadonlyArray<Json>, ReadonlyArray<Json>]> = [
+/** What a server sends, and the calls it means. */
+const toolStreams: ReadonlyArray<readonly [string, ReadonlyArray<Json>, ReadonlyArray<Json>]> = [
+  [
+    "interleave by index",
     [
-      "interleave by index",
-      [
-        delta({ index: 0, id: "a", name: "f", args: "" }),
-        delta({ index: 1, id: "b", name: "g", args: `{"y"` }),
-        delta({ index: 0, args: `{"x":1}` }, { index: 1, args: ":2}" })
-      ],
-      [a, b]
+      delta({ index: 0, id: "a", name: "f", args: "" }),
+      delta({ index: 1, id: "b", name: "g", args: `{"y"` }),
+      delta({ index: 0, args: `{"x":1}` }, { index: 1, args: ":2}" })
     ],
+    [a, b]
+  ],
+  [
+    "count from 0 whatever the server's indexes are",
     [
-      "count from 0 whatever the server's indexes are",
-      [
-        delta({ index: 3, id: "a", name: "f", args: a.arguments }),
-        delta({ index: "1", id: "b", name: "g", args: b.arguments })
-      ],
-      [a, b]
+      delta({ index: 3, id: "a", name: "f", args: a.arguments }),
+      delta({ index: "1", id: "b", name: "g", args: b.arguments })
     ],
+    [a, b]
+  ],
+  [
+    "need no index when the id comes again",
     [
-      "need no index when the id comes again",
-      [
-        delta({ id: "a", name: "f", args: `{"x"` }),
-        delta({ id: "b", name: "g", args: `{"y":` }),
-        delta({ id: "a", args: ":1}" }, { id: "b", args: "2}" })
-      ],
-      [a, b]
+      delta({ id: "a", name: "f", args: `{"x"` }),
+      delta({ id: "b", name: "g", args: `{"y":` }),
+      delta({ id: "a", args: ":1}" }, { id: "b", args: "2}" })
     ],
+    [a, b]
+  ],
+  [
+    "need neither index nor id to go on",
+    [delta({ id: "a", name: "f", args: `{"x"` }), delta({ args: ":1}" }), delta({ name: "g", args: b.arguments })],
+    [a, made("g", b.arguments)]
+  ],
+  [
+    "are two when whole calls share one index",
+    [delta({ index: 0, id: "a", name: "f", args: a.arguments }, { index: 0, id: "b", name: "g", args: b.arguments })],
+    [a, b]
+  ],
+  [
+    "are two when two names share one index and nothing else tells them apart",
+    [delta({ index: 0, name: "f", args: "" }), delta({ index: 0, name: "g", args: b.arguments })],
+    [made("f", "{}"), made("g", b.arguments)]
+  ],
+  [
+    "follow their id when the index is wrong",
     [
-      "need neither index nor id to go on",
-      [delta({ id: "a", name: "f", args: `{"x"` }), delta({ args: ":1}" }), delta({ name: "g", args: b.arguments })],
-      [a, made("g", b.arguments)]
+      delta({ index: 0, id: "a", name: "f", args: `{"x"` }, { index: 1, id: "b", name: "g", args: `{"y"` }),
+      delta({ index: 0, id: "b", args: ":2}" }),
+      delta({ index: 1, id: "a", args: ":1}" })
     ],
+    [a, b]
+  ],
+  [
+    "keep their first id and name when both come new or again with every piece",
     [
-      "are two when whole calls share one index",
-      [delta({ index: 0, id: "a", name: "f", args: a.arguments }, { index: 0, id: "b", name: "g", args: b.arguments })],
-      [a, b]
+      delta({ index: 0, id: "a", name: "f", args: `{"x` }),
+      delta({ index: 0, id: "a2", name: "f", args: `":1` }),
+      delta({ index: 0, id: "a", name: "f", args: "}" })
     ],
+    [a]
+  ],
+  [
+    "get an id when they have none",
+    [delta({ index: 0, id: "null", name: "f", args: "{}" }, { index: 1, id: "", name: "g", args: "{}" })],
+    [made("f", "{}"), made("g", "{}")]
+  ],
+  [
+    "get another id when one is used twice",
+    [delta({ index: 0, id: "a", name: "f", args: a.arguments }), delta({ index: 1, id: "a", name: "f", args: "{}" })],
+    [a, made("f", "{}")]
+  ],
+  ["have an empty object for no arguments", [delta({ index: 0, id: "a", name: "f" })], [{ ...a, arguments: "{}" }]],
+  ["take arguments that are an object", [delta({ index: 0, id: "a", name: "f", args: { x: 1 } })], [a]],
+  [
+    "are not said twice by a server that repeats a finished one",
     [
-      "follow their id when the index is wrong",
-      [
-        delta({ index: 0, id: "a", name: "f", args: `{"x"` }, { index: 1, id: "b", name: "g", args: `{"y"` }),
-        delta({ index: 0, id: "b", args: ":2}" }),
-        delta({ index: 1, id: "a", args: ":1}" })
-      ],
-      [a, b]
+      delta({ index: 0, id: "a", name: "f", args: a.arguments }),
+      delta({ index: 0, id: "a", name: "f", args: a.arguments })
     ],
-    [
-      "keep their first id and name when both come new or again with every piece",
-      [
-        delta({ index: 0, id: "a", name: "f", args: `{"x` }),
-        delta({ index: 0, id: "a2", name: "f", args: `":1` }),
-        delta({ index: 0, id: "a", name: "f", args: "}" })
-      ],
-      [a]
-    ],
-    [
-      "get an id when they have none",
-      [delta({ index: 0, id: "null", name: "f", args: "{}" }, { index: 1, id: "", name: "g", args: "{}" })],
-      [made("f", "{}"), made("g", "{}")]
-    ],
-    [
-      "get another id when one is used twice",
-      [delta({ index: 0, id: "a", name: "f", args: a.arguments }), delta({ index: 1, id: "a", name: "f", args: "{}" })],
-      [a, made("f", "{}")]
-    ],
-    ["have an empty object for no arguments", [delta({ index: 0, id: "a", name: "f" })], [{ ...a, arguments: "{}" }]],
-    ["take arguments that are an object", [delta({ index: 0, id: "a", name: "f", args: { x: 1 } })], [a]],
-    [
-      "are not said twice by a server that repeats a finished one",
-      [
-        delta({ index: 0, id: "a", name: "f", args: a.arguments }),
-        delta({ index: 0, id: "a", name: "f", args: a.arguments })
-      ],
-      [a]
-    ],
-    [
-      "wait for their name",
-      [delta({ index: 0, id: "a", args: `{"x"` }), delta({ index: 0, name: "f", args: ":1}" })],
-      [a]
-    ]
+    [a]
+  ],
+  [
+    "wait for their name",
+    [delta({ index: 0, id: "a", args: `{"x"` }), delta({ index: 0, name: "f", args: ":1}" })],
+    [a]
   ]
-  it.each(cases)("%s", (_, frames, expected) => {
+]
+
+describe("tool calls of a stream", () => {
+  it.each(toolStreams)("%s", (_, frames, expected) => {
     const { finishReason, toolCalls } = completed(streamed(openAiChat, [...frames, ending("stop"), "[DONE]"], generic))
     const ids = new Set(toolCalls.map((call) => call.id))
     assert.strictEqual(ids.size, toolCalls.length)
@@ -285,7 +292,7 @@ describe("reasoning", () => {
 
 it("keeps a refusal apart from the content, plain and streamed", () => {
   const frames = [chunk({ refusal: "I " }), chunk({ refusal: "won't." }), ending("stop"), "[DONE]"]
-  const expected = { content: "", refusal: "I won't.", finishReason: "stop" }
+  const expected = { content: "", refusal: "I won't.", finishReason: "stop" } as const
   assert.deepInclude(completed(streamed(openAiChat, frames, generic)), expected)
   assert.deepInclude(completed(decoded(openAiChat, plain({ content: null, refusal: "I won't." }), generic)), expected)
 })
