@@ -258,7 +258,7 @@ describe("what is published", () => {
       ]
     )
     assert.deepStrictEqual(
-      providerVariables([{ path: "a.json", text: '{"apiKeyEnv": "A_KEY", "baseUrlEnv":"A_URL", "id": "A"}' }]),
+      providerVariables([{ path: "a.json", text: '{"api_key_env": "A_KEY", "base_url_env":"A_URL", "id": "A"}' }]),
       ["A_KEY", "A_URL"]
     )
     const { variables } = await import("../src/Config.ts")

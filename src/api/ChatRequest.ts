@@ -7,12 +7,18 @@ import { Schema } from "effect"
 import { audioFormats } from "../domain/Conversation.ts"
 import { efforts } from "../domain/Reasoning.ts"
 
-/** Optional, and `null` means omitted, as SDKs send it. */
-const omittable = <S extends Schema.Constraint>(schema: S) => Schema.optional(Schema.NullOr(schema))
+/**
+ * Optional, and `null` means omitted, as SDKs send it. `message` is for a value of no shape at all, where a union would
+ * describe itself in TypeScript.
+ */
+const omittable = <S extends Schema.Constraint>(schema: S, message?: string) =>
+  Schema.optional(Schema.NullOr(schema).annotate(message === undefined ? {} : { message }))
 
 const between = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
 const atLeast = (minimum: number) => Schema.Int.check(Schema.isGreaterThanOrEqualTo(minimum))
 const JsonObject = Schema.Record(Schema.String, Schema.Unknown)
+
+const cacheControl = "Expected an object of type ephemeral"
 
 export const CacheControl = Schema.Struct({
   type: Schema.Literal("ephemeral"),
@@ -22,7 +28,7 @@ export const CacheControl = Schema.Struct({
 const TextPart = Schema.Struct({
   type: Schema.Literal("text"),
   text: Schema.String,
-  cache_control: omittable(CacheControl)
+  cache_control: omittable(CacheControl, cacheControl)
 })
 
 const imageUrl = /^(?:https?:\/\/|data:[\w.+-]+\/[\w.+-]+;base64,)/i
@@ -109,9 +115,14 @@ const NamedTool = Schema.Struct({
   function: Schema.Struct({ name: Schema.NonEmptyString })
 })
 
-export const ToolChoice = Schema.Union([Schema.Literals(["auto", "none", "required"]), NamedTool]).annotate({
-  message: "Expected auto, none, required or an object that names a function"
-})
+const toolChoice = "Expected auto, none, required or an object that names a function"
+
+export const ToolChoice = Schema.Union([
+  Schema.Literals(["auto", "none", "required"]).annotate({ message: toolChoice }),
+  NamedTool
+])
+
+const responseFormat = "Expected an object of type text, json_object or json_schema"
 
 export const ResponseFormat = Schema.Union([
   Schema.Struct({ type: Schema.Literal("text") }),
@@ -125,14 +136,17 @@ export const ResponseFormat = Schema.Union([
       schema: JsonObject
     })
   })
-]).annotate({ message: "Expected an object of type text, json_object or json_schema" })
+]).annotate({ message: responseFormat })
 
 const Effort = Schema.Literals([...efforts])
 
-const Metadata = Schema.Record(
-  Schema.String.check(Schema.isMaxLength(64)),
-  Schema.String.check(Schema.isMaxLength(512))
-).check(Schema.isMaxProperties(16))
+/** The limit on keys is a check of the whole: a record drops a key that does not match its key schema. */
+const Metadata = Schema.Record(Schema.String, Schema.NullOr(Schema.String.check(Schema.isMaxLength(512)))).check(
+  Schema.isMaxProperties(16),
+  Schema.isPropertyNames(Schema.String.check(Schema.isMaxLength(64)), {
+    message: "Expected keys of at most 64 characters"
+  })
+)
 
 export const ChatRequest = Schema.Struct({
   messages: Schema.Array(Message).check(Schema.isMinLength(1)),
@@ -144,9 +158,9 @@ export const ChatRequest = Schema.Struct({
   max_completion_tokens: omittable(atLeast(1)),
   max_tokens: omittable(atLeast(1)),
   tools: omittable(Schema.Array(Tool)),
-  tool_choice: omittable(ToolChoice),
+  tool_choice: omittable(ToolChoice, toolChoice),
   parallel_tool_calls: omittable(Schema.Boolean),
-  response_format: omittable(ResponseFormat),
+  response_format: omittable(ResponseFormat, responseFormat),
   reasoning: omittable(
     Schema.Struct({
       effort: omittable(Effort),
@@ -162,7 +176,7 @@ export const ChatRequest = Schema.Struct({
   presence_penalty: omittable(between(-2, 2)),
   metadata: omittable(Metadata),
   session_id: omittable(Schema.String.check(Schema.isMaxLength(256))),
-  cache_control: omittable(CacheControl),
+  cache_control: omittable(CacheControl, cacheControl),
   prompt_cache_key: omittable(Schema.String),
   prompt_cache_retention: omittable(Schema.String)
 }).annotate({ identifier: "ChatCompletionRequest" })

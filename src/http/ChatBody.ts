@@ -132,5 +132,7 @@ const explain = (exit: Exit.Failure<unknown, Schema.SchemaError>): string => {
     if (typeof key === "number") return `${shown}[${key}]`
     return shown === "" ? String(key) : `${shown}.${String(key)}`
   }, "")
-  return path === "" ? first.message : `${path}: ${first.message}`
+  // `null` means omitted, so it is not what was expected.
+  const message = first.message.replaceAll(/ \| (?:null|undefined)\b/g, "")
+  return path === "" ? message : `${path}: ${message}`
 }

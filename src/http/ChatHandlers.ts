@@ -4,6 +4,7 @@ import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 
 import { Api, CurrentCaller } from "../api/Api.ts"
+import { InvalidRequest } from "../api/Errors.ts"
 import { Catalog } from "../catalog/Catalog.ts"
 import type { ChatCall } from "../gateway/ChatCall.ts"
 import { CompleteChat } from "../gateway/CompleteChat.ts"
@@ -28,7 +29,7 @@ export const layer = (options: ChatOptions) =>
       return handlers.handleRaw(
         "completions",
         Effect.fnUntraced(function* ({ request }) {
-          const text = yield* Effect.orDie(request.text)
+          const text = yield* textOf(yield* Effect.orDie(request.arrayBuffer))
           const surroundings = { autoModel, sessionHeader: request.headers["x-session-id"] }
           const input = yield* Effect.fromResult(ChatBody.read(text, surroundings))
           const call: ChatCall = { id: yield* CurrentRequest, caller: yield* CurrentCaller, input }
@@ -48,3 +49,12 @@ export const layer = (options: ChatOptions) =>
       )
     })
   )
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+/** JSON is UTF-8; other bytes would reach the model as replacement characters, and nobody would know. */
+const textOf = (bytes: ArrayBuffer) =>
+  Effect.try({
+    try: () => utf8.decode(bytes),
+    catch: () => InvalidRequest.of("The request body is not valid UTF-8")
+  })

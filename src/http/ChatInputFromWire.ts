@@ -24,7 +24,7 @@ export const toInput = (wire: Api.ChatRequest, surroundings: Surroundings): Chat
   request: toRequest(wire, surroundings.sessionHeader),
   reasoning: toReasoning(wire),
   stream: wire.stream ?? false,
-  callName: wire.metadata?.["call_name"]
+  callName: wire.metadata?.["call_name"] ?? undefined
 })
 
 /** Leaves out keys without a value, so that absent stays absent. */

@@ -82,7 +82,8 @@ const knownRoutes: ReadonlyArray<Known> = Object.values(Api.groups).flatMap((gro
 const notFound = (request: HttpServerRequest.HttpServerRequest): HttpServerResponse.HttpServerResponse => {
   const path = request.url.split("?")[0] ?? ""
   const allowed = knownRoutes.filter((route) => route.pattern.test(path)).map((route) => route.method)
-  return allowed.length === 0
+  // The method is right but the path cannot be read: nothing is there.
+  return allowed.length === 0 || allowed.includes(request.method)
     ? errorResponse("not_found", "There is no such route; see /docs")
     : errorResponse("method_not_allowed", `Use ${allowed.join(" or ")} on this route`, { allow: allowed.join(", ") })
 }

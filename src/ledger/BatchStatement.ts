@@ -112,7 +112,7 @@ WITH account AS MATERIALIZED (
 SELECT string_agg(position::text, ',') AS refused FROM turn
 WHERE position > 0 AND NOT coalesce(before > 0, false)`
 
-/** An array parameter as text, which the driver passes on unread. The values are UUIDs and integers: none needs quotes. */
+/** An array parameter as text, which the driver passes on unread. UUIDs and integers need no quotes. */
 const list = (values: ReadonlyArray<string | bigint>): string => `{${values.join(",")}}`
 
 /** Writes a batch. Answers the indexes of the holds that were refused. */

@@ -22,8 +22,8 @@ export interface Hold {
   readonly request: RequestId
   readonly amount: Picodollars
   /**
-   * Charges the request exactly once; the first amount wins. Returns when the charge is durable or after about a second,
-   * whichever is first; it is retried for as long as the process lives.
+   * Charges the request exactly once; the first amount wins. Returns when the charge is durable or after about a
+   * second, whichever is first; it is retried for as long as the process lives.
    */
   readonly settle: (actual: Picodollars) => Effect.Effect<void>
 }
@@ -51,7 +51,7 @@ export class CreditLedger extends Context.Service<
   {
     /** Holds `amount`; closing the scope without `settle` refunds it. */
     readonly hold: (options: HoldOptions) => Effect.Effect<Hold, LedgerError, Scope.Scope>
-    /** Adds credit. Idempotent by `payment`: `false` when this payment was already booked. Opens the account if need be. */
+    /** Adds credit and opens the account if need be. Idempotent: `false` when this payment was already booked. */
     readonly grant: (options: GrantOptions) => Effect.Effect<boolean, LedgerError>
     readonly balance: (organization: OrganizationId) => Effect.Effect<Balance, LedgerError>
   }
@@ -63,7 +63,7 @@ export class CreditLedger extends Context.Service<
       const { ledger } = yield* Database
       const sql = yield* SqlClient.SqlClient
       // Finalizers run last to first: the lane drains, the lease is given up, and then all that is left is stale.
-      yield* Effect.addFinalizer(() => Effect.ignore(Sweeper.sweep))
+      yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(Sweeper.sweep, patience)))
       const gateway = yield* Lease.acquire
       const backlog = yield* GroupCommit.open({ sql: ledger, gateway })
       yield* Sweeper.run(gateway, backlog)
@@ -76,7 +76,7 @@ export class CreditLedger extends Context.Service<
   )
 }
 
-/** How long callers of `grant` and `balance` wait for the database. */
+/** How long `grant`, `balance` and the last sweep wait for the database. */
 const patience = "5 seconds"
 
 const hold = Effect.fnUntraced(function* (backlog: Backlog, { request, organization, amount }: HoldOptions) {

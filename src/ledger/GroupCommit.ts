@@ -41,11 +41,10 @@ interface Options {
 export const open = Effect.fnUntraced(function* (options: Options) {
   const backlog = new Backlog(yield* Clock.Clock, yield* Queue.unbounded<Pending, Cause.Done>())
   const commit = committer(options, backlog, yield* Effect.scope)
+  // Every statement leaves the microtask queue, on the embedded engine as well, so this loop starves nobody.
   const worker = yield* backlog.take().pipe(
     Effect.tap((batch) => Effect.all([Metric.update(batchSize, batch.length), Metric.update(queued, backlog.size)])),
     Effect.tap((batch) => commit(batch, 0)),
-    // The embedded engine answers without leaving the microtask queue: let timers and sockets have their turn.
-    Effect.andThen(Effect.yieldNow),
     Effect.forever,
     Effect.forkScoped
   )
@@ -56,7 +55,7 @@ export const open = Effect.fnUntraced(function* (options: Options) {
 
 const drain = Effect.fnUntraced(function* (backlog: Backlog, worker: Fiber.Fiber<unknown, Cause.Done>) {
   backlog.close()
-  yield* Fiber.await(worker).pipe(Effect.interruptible, Effect.timeoutOption(drainTimeout))
+  yield* Fiber.await(worker).pipe(Effect.timeoutOption(drainTimeout))
   yield* Fiber.interrupt(worker)
   yield* Effect.forEach(backlog.unwritten, logLost, { discard: true })
 })
@@ -94,7 +93,9 @@ const committer = ({ sql, gateway }: Options, backlog: Backlog, scope: Scope.Sco
       const [only] = batch
       if (only === undefined) return Effect.void
       return Effect.catchCause(Effect.timeout(send(batch), statementTimeout), (cause) => {
-        if (!isRejection(cause)) return retry(batch, attempt, cause)
+        const rejected = isRejected(cause)
+        if (!rejected) for (const pending of batch) if (pending._tag === "Hold") pending.mayExist = true
+        if (!rejected && !isBroken(cause)) return retry(batch, attempt, cause)
         return batch.length === 1 ? setAside(only, cause) : halve(batch)
       })
     })
@@ -104,18 +105,12 @@ const committer = ({ sql, gateway }: Options, backlog: Backlog, scope: Scope.Sco
     return Effect.andThen(commit(batch.slice(0, middle), 0), commit(batch.slice(middle), 0))
   }
 
-  const retry = (batch: ReadonlyArray<Pending>, attempt: number, cause: Failed): Effect.Effect<void> => {
-    for (const pending of batch) if (pending._tag === "Hold") pending.mayExist = true
-    return Effect.logWarning(
-      "The ledger could not write and tries again",
-      { writes: batch.length, attempt },
-      cause
-    ).pipe(
+  const retry = (batch: ReadonlyArray<Pending>, attempt: number, cause: Failed): Effect.Effect<void> =>
+    Effect.logWarning("The ledger could not write and tries again", { writes: batch.length, attempt }, cause).pipe(
       Effect.andThen(Random.nextBetween(1, 2)),
       Effect.flatMap((jitter) => Effect.sleep(Duration.millis(backoffMillis(attempt) * jitter))),
       Effect.flatMap(() => commit(batch, attempt + 1))
     )
-  }
 
   const setAside = Effect.fnUntraced(function* (pending: Pending, cause: Failed) {
     yield* Effect.logError("The database rejects a write of the ledger", describe(pending), cause)
@@ -134,16 +129,20 @@ const sqlErrorOf = (cause: Failed): SqlError.SqlError | undefined =>
 /** Data exceptions, violated constraints, statements that cannot run: sent again, they would fail again. */
 const rejections = /^(22|23|42)/
 
+/** The database rejected what was sent, and so wrote nothing of it. After any other failure it may have. */
+const isRejected = (cause: Failed): boolean => {
+  const error = sqlErrorOf(cause)
+  return error !== undefined && rejections.test(sqlStateOf(error) ?? "")
+}
+
 /**
- * Whether the fault lies in what was sent. So does a failure that is neither the database's nor the connection's: that
- * the lane goes on matters more than to know why.
+ * Neither the database nor the connection is at fault, so it must be something in the batch or in this program. It is
+ * narrowed down like a rejection: that the lane goes on matters more than to know why.
  */
-const isRejection = (cause: Failed): boolean => {
+const isBroken = (cause: Failed): boolean => {
   if (Option.isNone(Cause.findErrorOption(cause))) return true
   const error = sqlErrorOf(cause)
-  if (error === undefined) return false
-  const state = sqlStateOf(error)
-  return state === undefined ? error.reason._tag === "UnknownError" : rejections.test(state)
+  return error?.reason._tag === "UnknownError" && sqlStateOf(error) === undefined
 }
 
 const rejectionOf = (cause: Failed): LedgerError => {

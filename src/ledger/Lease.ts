@@ -7,6 +7,7 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 
 const heartbeatInterval = Duration.seconds(5)
+const giveUpTimeout = Duration.seconds(5)
 
 /** A gateway that was silent for longer is dead. As PostgreSQL writes it. */
 export const leaseLifetime = "30 seconds"
@@ -21,7 +22,9 @@ export const acquire = Effect.gen(function* () {
     ON CONFLICT (id) DO UPDATE SET heartbeat_at = now()`
   const giveUp = sql`DELETE FROM gateway_lease WHERE id = ${gateway}::uuid`
   yield* Effect.acquireRelease(heartbeat, () =>
-    Effect.catchCause(giveUp, (cause) => Effect.logWarning("The lease could not be given up; it runs out", cause))
+    Effect.catchCause(Effect.timeout(giveUp, giveUpTimeout), (cause) =>
+      Effect.logWarning("The lease could not be given up; it runs out", cause)
+    )
   )
   yield* heartbeat.pipe(
     Effect.catchCause((cause) => Effect.logWarning("The heartbeat of this gateway failed", cause)),

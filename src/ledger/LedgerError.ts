@@ -1,4 +1,4 @@
-/** The one error of this room. A write that failed with it has had no effect, or one that is undone without the caller. */
+/** The one error of this room. What failed with it has had no effect, or one that is undone without the caller. */
 import { Data } from "effect"
 
 export class LedgerError extends Data.TaggedError("LedgerError")<{

@@ -16,7 +16,8 @@ export const layer = (options: TelemetryOptions): Layer.Layer<never> =>
   Layer.mergeAll(
     Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson]),
     options.otlpEndpoint === undefined
-      ? Layer.empty
+      ? // Spans that nobody collects would still be made, several for every request.
+        Layer.succeed(References.TracerEnabled, false)
       : Otlp.layerJson({
           baseUrl: options.otlpEndpoint,
           resource: { serviceName: "tollgate" },

@@ -116,6 +116,14 @@ describe("TokenCount", () => {
     assert.strictEqual(audioTokens(image), 0)
   })
 
+  it("judges a long text by stripes of it, within a few percent of counting it whole", () => {
+    const line = "The gateway holds 12.50 USD before it calls a provider; 网关在调用之前预留金额。\n"
+    const short = textTokens(line.repeat(100))
+    assert.approximately(textTokens(line.repeat(20_000)) / (short * 200), 1, 0.05)
+    const halves = "word ".repeat(100_000) + "字".repeat(500_000)
+    assert.approximately(textTokens(halves) / (textTokens("word ".repeat(10_000)) * 10 + 500_000 * 0.72), 1, 0.05)
+  })
+
   it("counts tools, the answer's schema and the calls of earlier turns", () => {
     const schema = { type: "object", properties: { city: { type: "string", description: "Name of the city" } } }
     const plain = promptTokens(request({ messages: [user({ type: "text", text: "Hi" })] }))

@@ -246,5 +246,26 @@ describeOnEngines("GroupCommit", (it) => {
     })
   )
 
+  it.effect("closes within bounded time when the database stalls, and gives the hold of a lost charge back", () =>
+    Effect.gen(function* () {
+      const latch = yield* Latch.make(true)
+      const organization = newOrganization()
+      const boot = withLedgerOver(
+        stalled(latch),
+        Effect.gen(function* () {
+          const ledger = yield* CreditLedger
+          yield* ledger.grant({ payment: newRequest(), organization, amount: pico(1_000) })
+          const hold = yield* Scope.provide(take(organization, 100), yield* Scope.make())
+          yield* latch.close
+          yield* Effect.forkDetach(hold.settle(pico(60)), { startImmediately: true })
+        })
+      )
+      yield* whileTimePasses(boot)
+      yield* latch.open
+      assert.deepStrictEqual(yield* charges(organization), [])
+      assert.deepStrictEqual(yield* withLedger(books(organization)), [1_000n, 0n])
+    })
+  )
+
   it.effect("keeps books that agree, after all of the above", () => assertBooksAgree)
 })

@@ -73,13 +73,9 @@ describe("estimate", () => {
 })
 
 describe("chargeForDelivered", () => {
-  it.prop(
-    "is the cost of what was sent, and at most the hold",
-    { held: Tokens, output: Tokens },
-    ({ held, output }) => {
-      const charge = chargeForDelivered({ price, held: picodollars(BigInt(held)), delivered: { ...none, output } })
-      const cost = BigInt(output) * 15_000_000n
-      assert.strictEqual(charge, cost < BigInt(held) ? cost : BigInt(held))
-    }
-  )
+  it.prop("is the cost of what was sent, and at most the hold", [Tokens, Tokens], ([heldTokens, output]) => {
+    const held = picodollars(BigInt(heldTokens) * price.rates.output)
+    const charge = chargeForDelivered({ price, held, delivered: { ...none, output } })
+    assert.strictEqual(charge, BigInt(Math.min(heldTokens, output)) * price.rates.output)
+  })
 })

@@ -20,7 +20,7 @@ import {
   withLedger
 } from "./TestLedger.ts"
 
-/** Rewrites the only lease, and lets all holds be as old as a given time. */
+/** Lets all holds be older by this much. */
 const age = Effect.fnUntraced(function* (by: string) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`UPDATE credit_hold SET expires_at = expires_at - ${by}::interval`
@@ -35,7 +35,8 @@ describeOnEngines("Sweeper", (it) => {
         const organization = yield* funded(10_000)
         const dead = newRequest()
         yield* take(organization, 100)
-        yield* sql`INSERT INTO credit_hold SELECT gen_random_uuid(), ${organization}::uuid, 1, ${dead}::uuid, now() + interval '1 hour'
+        yield* sql`INSERT INTO credit_hold
+        SELECT gen_random_uuid(), ${organization}::uuid, 1, ${dead}::uuid, now() + interval '1 hour'
         FROM generate_series(1, 2500)`
         yield* sql`UPDATE credit_account SET balance = balance - 2500, held = held + 2500
         WHERE organization_id = ${organization}::uuid`
@@ -85,7 +86,8 @@ describeOnEngines("Sweeper", (it) => {
       yield* take(organization, 100)
       yield* sql`INSERT INTO credit_hold SELECT ${newRequest()}::uuid, organization_id, 7, gateway_id, expires_at
         FROM credit_hold WHERE organization_id = ${organization}::uuid`
-      yield* sql`UPDATE credit_account SET balance = balance - 7, held = held + 7 WHERE organization_id = ${organization}::uuid`
+      yield* sql`UPDATE credit_account SET balance = balance - 7, held = held + 7
+        WHERE organization_id = ${organization}::uuid`
       yield* TestClock.adjust("1 minute")
       yield* Effect.scoped(take(organization, 1))
       assert.deepStrictEqual(yield* books(organization), [893n, 107n])

@@ -7,7 +7,7 @@ import { createServer } from "node:http"
 
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { describe, layer, type Vitest } from "@effect/vitest"
-import { ConfigProvider, Context, Effect, Layer, Logger, Option, Redacted } from "effect"
+import { ConfigProvider, Context, Effect, Layer, Logger, Option, Redacted, References } from "effect"
 import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
 import OpenAI from "openai"
@@ -16,7 +16,7 @@ import { inject } from "vitest"
 import { ApiKeys, type NewKey } from "../../src/access/ApiKeys.ts"
 import { firstOrganization } from "../../src/access/Bootstrap.ts"
 import { settings } from "../../src/Config.ts"
-import type { EnvironmentId, OrganizationId } from "../../src/domain/Ids.ts"
+import type { ApiKeyId, EnvironmentId, OrganizationId } from "../../src/domain/Ids.ts"
 import { environmentId, organizationId, projectId, requestId } from "../../src/domain/Ids.ts"
 import { fromUsd, type Picodollars } from "../../src/domain/Money.ts"
 import { type Balance, CreditLedger, type LedgerError } from "../../src/ledger/CreditLedger.ts"
@@ -38,6 +38,7 @@ export interface Tenant {
   readonly organization: OrganizationId
   readonly environment: EnvironmentId
   readonly key: string
+  readonly keyId: ApiKeyId
   readonly openai: OpenAI
 }
 
@@ -60,6 +61,10 @@ export class TestGateway extends Context.Service<
     readonly tenant: (credit: string, key?: Partial<NewKey>) => Effect.Effect<Tenant>
     readonly balance: (organization?: OrganizationId) => Effect.Effect<Balance, LedgerError>
     readonly openHolds: Effect.Effect<number>
+    /** What the gateway was started with; another one started with it is a replica. */
+    readonly variables: Environment
+    /** Every line the gateway has logged so far, at every level. */
+    readonly logs: Effect.Effect<ReadonlyArray<string>>
   }
 >()("tollgate/test/TestGateway") {}
 
@@ -79,7 +84,7 @@ const member = (json: unknown, path: string): unknown =>
 
 const client = (url: string, key: string) => new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 })
 
-const make = Effect.gen(function* () {
+const make = Effect.fnUntraced(function* (variables: Environment, logs: ReadonlyArray<string>) {
   const { address } = yield* HttpServer.HttpServer
   const keys = yield* ApiKeys
   const ledger = yield* CreditLedger
@@ -106,15 +111,17 @@ const make = Effect.gen(function* () {
     const organization = organizationId(randomUUID())
     const project = projectId(randomUUID())
     const environment = environmentId(randomUUID())
-    yield* sql`INSERT INTO organization (id, name) VALUES (${organization}, ${organization})`
-    yield* sql`INSERT INTO project (id, organization_id, name) VALUES (${project}, ${organization}, 'p')`
-    yield* sql`INSERT INTO environment (id, project_id, name) VALUES (${environment}, ${project}, 'e')`
+    yield* sql`INSERT INTO organization (id, name, created_at) VALUES (${organization}, ${organization}, now())`
+    yield* sql`
+      INSERT INTO project (id, organization_id, name, created_at) VALUES (${project}, ${organization}, 'p', now())`
+    yield* sql`
+      INSERT INTO environment (id, project_id, name, created_at) VALUES (${environment}, ${project}, 'e', now())`
     const issued = yield* keys.issue({ environment, name: "test", ...key })
     if (usd(credit) > 0n) {
       yield* ledger.grant({ payment: requestId(randomUUID()), organization, amount: usd(credit) })
     }
     const secret = Redacted.value(issued.secret)
-    return { organization, environment, key: secret, openai: client(url, secret) }
+    return { organization, environment, key: secret, keyId: issued.id, openai: client(url, secret) }
   }, Effect.orDie)
 
   return TestGateway.of({
@@ -128,22 +135,31 @@ const make = Effect.gen(function* () {
     openHolds: sql<{ readonly count: bigint }>`SELECT count(*) AS count FROM credit_hold`.pipe(
       Effect.map(([row]) => Number(row?.count)),
       Effect.orDie
-    )
+    ),
+    variables,
+    logs: Effect.sync(() => [...logs])
   })
 })
 
 export type Environment = { readonly [variable: string]: string }
 
+const collecting = (lines: Array<string>) =>
+  Layer.merge(
+    Logger.layer([Logger.map(Logger.formatStructured, (entry) => void lines.push(JSON.stringify(entry)))]),
+    Layer.succeed(References.MinimumLogLevel, "All")
+  )
+
 /** The gateway as `npm start` would build it from these variables, on a free port. */
 export const layerGateway = (environment: Environment) => {
   const variables = { BOOTSTRAP_API_KEY: bootstrapKey, ...environment }
-  return Layer.effect(TestGateway, make).pipe(
+  const logs: Array<string> = []
+  return Layer.effect(TestGateway, make(variables, logs)).pipe(
     Layer.provideMerge(Layer.unwrap(Effect.map(settings, gateway))),
     Layer.provideMerge(
       NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "1 second" })
     ),
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(variables))),
-    Layer.provide(Logger.layer([])),
+    Layer.provide(collecting(logs)),
     Layer.orDie
   )
 }

@@ -44,7 +44,7 @@ const embeddedTemplate = async (): Promise<string> => {
 }
 
 const binaries = (): string | undefined => {
-  const installed = "/usr/lib/nowhere"
+  const installed = "/usr/lib/postgresql"
   const versions = existsSync(installed) ? readdirSync(installed).sort((a, b) => Number(b) - Number(a)) : []
   const places = [
     ...(process.env["PATH"] ?? "").split(delimiter),

@@ -154,7 +154,7 @@ export const texts: ReadonlyArray<TextRule> = [
     ),
     verdict: "ContextTooLong"
   },
-  { pattern: /safety_check_type_|content management policy/i, verdict: "Refused" },
+  { pattern: /safety_check_type_|content management policy|content filtering policy/i, verdict: "Refused" },
   {
     pattern: anyOf(
       /with reasoning_effort are not supported|does not support effort level/,

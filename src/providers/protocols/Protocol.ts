@@ -61,7 +61,10 @@ export interface StreamReader {
   readonly finish: () => Result.Result<ReadonlyArray<CompletionEvent>, Failure>
 }
 
-/** What a protocol does with each field of our request; the compiler refuses a protocol that leaves one out. */
+/**
+ * What a protocol does with each field of our request; the compiler refuses a protocol that leaves one out. A `refused`
+ * field cannot be expressed: it is left out when it is only a hint, and the target refuses the call when it is not.
+ */
 export type Treatment = "sent" | "translated" | "refused"
 export type FieldTable = { readonly [Field in keyof Required<ChatRequest>]: Treatment }
 

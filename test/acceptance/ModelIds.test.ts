@@ -1,0 +1,109 @@
+/** Which model answers: named, routed or unknown, under the service's own name; and the endpoints that list models. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+
+import { describeGateway, TestGateway } from "../support/TestGateway.ts"
+
+const messages = [{ role: "user" as const, content: "Write a sonnet about tides." }]
+
+describeGateway("Model ids", (it) => {
+  it.effect("routes svc-auto, null and an omitted model alike, and never says svc-auto", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const chosen = new Set<unknown>()
+      for (const model of [{ model: "svc-auto" }, { model: null }, {}]) {
+        const reply = yield* gateway.chat({ messages, ...model })
+        assert.deepStrictEqual([reply.status, reply.at("svc.routed")], [200, true], reply.text)
+        assert.strictEqual(reply.at("svc.routed_model"), reply.at("model"))
+        assert.isAtLeast(Number(reply.at("svc.routing_latency_ms")), 0)
+        chosen.add(reply.at("model"))
+      }
+      assert.strictEqual(chosen.size, 1)
+      assert.isFalse(chosen.has("svc-auto"))
+    })
+  )
+
+  it.effect("answers a direct call as the model that was named, without routing", () =>
+    Effect.gen(function* () {
+      const reply = yield* (yield* TestGateway).chat({ model: "claude-sonnet-4-6", messages })
+      assert.strictEqual(reply.at("model"), "claude-sonnet-4-6")
+      assert.deepStrictEqual(reply.at("svc"), { routed: false, routed_model: null, routing_latency_ms: null })
+    })
+  )
+
+  it.effect("lists its models to the openai SDK, each of which it can also retrieve and call", () =>
+    Effect.gen(function* () {
+      const { openai } = yield* TestGateway
+      const listed = yield* Effect.promise(async () => (await openai.models.list()).data)
+      assert.isAbove(listed.length, 20)
+      assert.deepStrictEqual(
+        [...listed].sort((a, b) => (a.id < b.id ? -1 : 1)),
+        listed
+      )
+      for (const model of listed) {
+        assert.deepInclude(model, { object: "model" })
+        assert.deepStrictEqual(yield* Effect.promise(() => openai.models.retrieve(model.id)), model)
+        const answer = yield* Effect.promise(() =>
+          openai.chat.completions.create({ model: model.id, messages, max_completion_tokens: 5 })
+        )
+        assert.strictEqual(answer.model, model.id)
+      }
+    })
+  )
+
+  it.effect("says under its own name what a model costs and can do", () =>
+    Effect.gen(function* () {
+      const reply = yield* (yield* TestGateway).request("GET", "/v1/models/gpt-4o-mini")
+      assert.strictEqual(reply.status, 200)
+      assert.strictEqual(reply.at("svc.price_usd_per_mtok.input"), "0.15")
+      assert.strictEqual(reply.at("svc.price_usd_per_mtok.output"), "0.6")
+      assert.deepStrictEqual(reply.at("svc.input_modalities"), ["text", "image"])
+      assert.strictEqual(reply.at("svc.context_window"), 128_000)
+    })
+  )
+
+  it.effect("does not know models by ids that are no models", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      for (const id of ["nope", "svc-auto", "__proto__", "constructor", "a%2Fb", "%20", "%E0%A4%A"]) {
+        const reply = yield* gateway.request("GET", `/v1/models/${id}`)
+        assert.deepStrictEqual([reply.status, reply.at("error.code")], [404, "not_found"], id)
+      }
+    })
+  )
+})
+
+describeGateway(
+  "Model ids of a service named acme",
+  (it) => {
+    it.effect("carry that name: acme-auto is routed, and the metadata is called acme", () =>
+      Effect.gen(function* () {
+        const gateway = yield* TestGateway
+        const routed = yield* gateway.chat({ model: "acme-auto", messages })
+        assert.deepStrictEqual([routed.status, routed.at("acme.routed")], [200, true], routed.text)
+        assert.isUndefined(routed.at("svc"))
+        const streamed = yield* gateway.chat({ model: "acme-auto", messages, stream: true })
+        assert.include(streamed.text, '"acme":{"routed":true')
+        assert.notInclude(streamed.text, '"svc"')
+        const foreign = yield* gateway.chat({ model: "svc-auto", messages })
+        assert.deepStrictEqual([foreign.status, foreign.at("error.code")], [400, "invalid_model"])
+        const card = yield* gateway.request("GET", "/v1/models/gpt-4o-mini")
+        assert.strictEqual(card.at("acme.context_window"), 128_000)
+        assert.isUndefined(card.at("svc"))
+      })
+    )
+
+    it.effect("are what the OpenAPI document speaks of", () =>
+      Effect.gen(function* () {
+        const document = yield* (yield* TestGateway).request("GET", "/openapi.json")
+        assert.match(String(document.at("openapi")), /^3\.1/)
+        assert.containsAllKeys(document.at("paths"), ["/v1/chat/completions", "/v1/models", "/v1/models/{id}"])
+        assert.include(document.text, '"acme"')
+        assert.include(document.text, "acme-auto")
+        assert.notInclude(document.text, '"svc"')
+        assert.notInclude(document.text, "svc-auto")
+      })
+    )
+  },
+  { SERVICE_NAME: "acme" }
+)
