@@ -14,6 +14,7 @@ import { ApiKeys } from "./access/ApiKeys.ts"
 import { RateLimits } from "./access/RateLimits.ts"
 import * as Accounts from "./catalog/Accounts.ts"
 import { Catalog, load } from "./catalog/Catalog.ts"
+import { CatalogError } from "./catalog/CatalogFile.ts"
 import { environment, type Settings, settings } from "./Config.ts"
 import { ChooseTargets } from "./gateway/ChooseTargets.ts"
 import { CompleteChat } from "./gateway/CompleteChat.ts"
@@ -35,7 +36,7 @@ const keepAliveEvery = Duration.seconds(10)
 const providers = Effect.fnUntraced(function* (catalogFile: Option.Option<string>) {
   const files = yield* FileSystem.FileSystem
   const overlay = Option.isNone(catalogFile) ? undefined : yield* files.readFileString(catalogFile.value)
-  const known = (yield* Effect.fromResult(load(overlay))).providers
+  const known = (yield* Effect.fromResult(load(overlay)).pipe(Effect.mapError(inFile))).providers
   const accounts = yield* Accounts.configured(known.values())
   const sandbox = accounts.size === 0
   const catalog = (on: Accounts.Accounts) =>
@@ -45,6 +46,8 @@ const providers = Effect.fnUntraced(function* (catalogFile: Option.Option<string
   ).pipe(Layer.provide(Sandbox.layer))
   return { sandbox, catalog: sandbox ? simulated : catalog(accounts) }
 })
+
+const inFile = ({ message, path }: CatalogError) => new CatalogError({ path, message: `CATALOG_FILE: ${message}` })
 
 /** The whole gateway; listens once everything below it is ready. */
 export const gateway = (options: Settings) =>
@@ -126,11 +129,24 @@ const announce = Effect.fnUntraced(function* (options: Settings, sandbox: boolea
 
 /** One readable line for what an operator can mend; the whole cause for what only we can. */
 const report = (cause: Cause.Cause<unknown>) => {
-  const errors = cause.reasons.flatMap((reason) => (reason._tag === "Fail" ? [reason.error] : []))
-  const expected = errors.find((error) => error instanceof Error || Predicate.hasProperty(error, "message"))
-  return expected === undefined
+  const failed = cause.reasons.find((reason) => reason._tag === "Fail")
+  return failed === undefined
     ? Effect.logFatal("Tollgate stopped", cause)
-    : Effect.logFatal(`Tollgate cannot start: ${expected.message}`)
+    : Effect.logFatal(`Tollgate cannot start: ${explanationOf(failed.error)}`)
+}
+
+/** The messages of an error and of what caused it, in one line. */
+const explanationOf = (error: unknown): string => {
+  const messages: Array<string> = []
+  for (
+    let at = error;
+    Predicate.hasProperty(at, "message");
+    at = Predicate.hasProperty(at, "cause") ? at.cause : undefined
+  ) {
+    const message = String(at.message).replaceAll(/\s+/g, " ").trim()
+    if (message !== "" && !messages.some((said) => said.includes(message))) messages.push(message)
+  }
+  return messages.join(": ")
 }
 
 const run = Effect.gen(function* () {

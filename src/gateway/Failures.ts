@@ -46,9 +46,9 @@ export const fromExhausted = (
 const isMissing = (failure: Failure): boolean => failure.status === 404
 
 const tried = (attempts: ReadonlyArray<Attempt>): string => {
-  const names = attempts.map((attempt) =>
-    attempt.status === undefined ? attempt.endpoint : `${attempt.endpoint} (${attempt.status})`
-  )
+  const names = attempts
+    .filter((attempt) => attempt.outcome !== "skipped")
+    .map((attempt) => (attempt.status === undefined ? attempt.endpoint : `${attempt.endpoint} (${attempt.status})`))
   return `No provider answered; tried ${names.join(", ")}. Nothing was charged`
 }
 

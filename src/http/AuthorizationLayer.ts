@@ -3,13 +3,13 @@
  * endpoint allowlist (403), its request rate (429).
  */
 import { Duration, Effect, Layer } from "effect"
-import { HttpEffect, HttpServerResponse } from "effect/http"
 
 import { ApiKeys } from "../access/ApiKeys.ts"
 import { RateLimits, type RateLimitStatus } from "../access/RateLimits.ts"
 import { Authorization, CurrentCaller } from "../api/Api.ts"
 import { EndpointNotAllowed, InternalError, RateLimitExceeded, Unauthorized } from "../api/Errors.ts"
 import { type Caller, endpointNames } from "../domain/Caller.ts"
+import * as ResponseHeaders from "./ResponseHeaders.ts"
 
 export const layer = Layer.effect(
   Authorization,
@@ -23,12 +23,14 @@ export const layer = Layer.effect(
         .pipe(
           Effect.catchTag("RateLimited", ({ limit, retryAfter }) =>
             Effect.andThen(
-              setHeaders(rateLimitHeaders({ limit, remaining: 0, resetMillis: Duration.toMillis(retryAfter) })),
+              ResponseHeaders.add(
+                rateLimitHeaders({ limit, remaining: 0, resetMillis: Duration.toMillis(retryAfter) })
+              ),
               Effect.fail(RateLimitExceeded.of(`This API key may make ${limit} requests per minute`, retryAfter))
             )
           )
         )
-      yield* setHeaders(rateLimitHeaders(status))
+      yield* ResponseHeaders.add(rateLimitHeaders(status))
     })
 
     return Authorization.of({
@@ -49,24 +51,10 @@ export const layer = Layer.effect(
         }
         yield* limited(caller)
         return yield* Effect.provideService(httpEffect, CurrentCaller, caller)
-      }, withRetryAfter)
+      }, ResponseHeaders.withRetryAfter)
     })
   })
 )
-
-/** Adds to the response, whichever it will be. */
-const setHeaders = (headers: Record<string, string>) =>
-  HttpEffect.appendPreResponseHandler((_request, response) =>
-    Effect.succeed(HttpServerResponse.setHeaders(response, headers))
-  )
-
-/** A 429 says when to come back, in whole seconds as the header wants them. */
-const withRetryAfter = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.tapError(effect, (error) =>
-    error instanceof RateLimitExceeded && error.retryAfter !== undefined
-      ? setHeaders({ "retry-after": String(Math.max(1, Math.ceil(Duration.toSeconds(error.retryAfter)))) })
-      : Effect.void
-  )
 
 const rateLimitHeaders = (status: RateLimitStatus): Record<string, string> => ({
   "x-ratelimit-limit-requests": String(status.limit),

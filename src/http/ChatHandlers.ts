@@ -12,6 +12,7 @@ import { type Envelope, wholeBody } from "./ChatAnswer.ts"
 import * as ChatBody from "./ChatBody.ts"
 import * as ChatStream from "./ChatStream.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
+import { withRetryAfter } from "./ResponseHeaders.ts"
 
 export interface ChatOptions {
   readonly serviceName: string
@@ -45,7 +46,7 @@ export const layer = (options: ChatOptions) =>
             keepAliveEvery: options.keepAliveEvery,
             requested: { model: input.model ?? autoModel, routed: input.model === undefined }
           })
-        })
+        }, withRetryAfter)
       )
     })
   )

@@ -125,13 +125,11 @@ describeGateway("A streamed chat completion", (it) => {
         const plain = yield* gateway.chat(body)
         const whole = yield* Effect.promise(() => gateway.openai.chat.completions.stream(body).finalChatCompletion())
         assert.strictEqual(whole.choices[0]?.finish_reason, "tool_calls")
-        const shown = whole.choices[0]?.message.tool_calls?.map(
-          ({ id, type, function: { name, arguments: text } }) => ({
-            id,
-            type,
-            function: { name, arguments: text }
-          })
-        )
+        const shown = whole.choices[0]?.message.tool_calls?.map((call) => ({
+          id: call.id,
+          type: call.type,
+          function: { name: at(call, "function", "name"), arguments: at(call, "function", "arguments") }
+        }))
         assert.deepStrictEqual(shown, plain.at("choices.0.message.tool_calls") as typeof shown)
       })
     )

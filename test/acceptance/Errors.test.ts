@@ -1,0 +1,232 @@
+/** Every error of the closed table, its shape, and what a provider's faults become; none costs anything or tells a secret. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+
+import { errorTable } from "../../src/api/Errors.ts"
+import { modelId } from "../../src/domain/Ids.ts"
+import {
+  answers,
+  type Behaviour,
+  error,
+  pieces,
+  reply as replies,
+  resets,
+  ScriptedProvider
+} from "../support/ScriptedProvider.ts"
+import { describeScripted, type Reply, type Tenant, TestGateway } from "../support/TestGateway.ts"
+
+const secret = "the pelican flies at midnight"
+const body = { model: "gpt-4o-mini", messages: [{ role: "user", content: secret }] }
+const as = (tenant: Tenant) => ({ authorization: `Bearer ${tenant.key}` })
+const operatorKey = "sk-openai-of-the-operator"
+
+const assertError = (reply: Reply, status: number, code: string, about?: string) => {
+  assert.deepStrictEqual([reply.status, reply.at("error.code")], [status, code], `${about} ${reply.text}`)
+  assert.deepStrictEqual(JSON.parse(reply.text), { error: { code, message: reply.at("error.message") } })
+  assert.match(String(reply.headers.get("content-type")), /^application\/json/)
+  assert.match(String(reply.headers.get("x-request-id")), /^[0-9a-f-]{36}$/)
+  for (const hidden of [secret, operatorKey, "sk-anthropic"]) assert.notInclude(reply.text, hidden)
+}
+
+const html = "<!doctype html><html><body><h1>Bad gateway</h1></body></html>"
+const page = (status: number, type = "text/html") => replies(status, html, { "content-type": type })
+const cutJson: Behaviour = (response) => {
+  response.writeHead(200, { "content-type": "application/json", "content-length": "1000" })
+  response.write('{"id":"x","choices":[')
+  setTimeout(() => response.destroy(), 5)
+}
+
+interface Fault {
+  readonly name: string
+  readonly behaviour: Behaviour
+  readonly status: number
+  readonly code: keyof typeof errorTable
+  readonly message: RegExp
+  readonly retryAfter?: string
+}
+
+const tried = (status?: number) =>
+  new RegExp(`tried openai:gpt-4o-mini${status === undefined ? "" : ` \\(${status}\\)`}`)
+const faults: ReadonlyArray<Fault> = [
+  {
+    name: "rate limit with a wait",
+    behaviour: error(429, { code: "rate_limit_exceeded" }, { "retry-after": "7" }),
+    status: 429,
+    code: "rate_limit_exceeded",
+    message: /rate-limited/,
+    retryAfter: "7"
+  },
+  {
+    name: "our quota",
+    behaviour: error(429, { type: "insufficient_quota", code: "insufficient_quota" }),
+    status: 500,
+    code: "internal_error",
+    message: tried(429)
+  },
+  {
+    name: "our key",
+    behaviour: error(401, { message: `Incorrect API key provided: ${operatorKey}`, code: "invalid_api_key" }),
+    status: 500,
+    code: "internal_error",
+    message: tried(401)
+  },
+  { name: "our bill", behaviour: error(402), status: 500, code: "internal_error", message: tried(402) },
+  {
+    name: "an invalid request",
+    behaviour: error(400, { message: "Invalid value: 'x'.", type: "invalid_request_error", code: "invalid_value" }),
+    status: 400,
+    code: "invalid_request",
+    message: /^Invalid value: 'x'\.$/
+  },
+  {
+    name: "an invalid request that quotes our key",
+    behaviour: error(400, { message: `Key ${operatorKey} and ${secret}`, type: "invalid_request_error" }),
+    status: 400,
+    code: "invalid_request",
+    message: /./
+  },
+  {
+    name: "too long a context",
+    behaviour: error(400, { message: "Too long: 9 > 8 tokens.", code: "context_length_exceeded" }),
+    status: 400,
+    code: "invalid_request",
+    message: /Too long/
+  },
+  {
+    name: "a model it does not have",
+    behaviour: error(404, { message: "The model does not exist", code: "model_not_found" }),
+    status: 500,
+    code: "internal_error",
+    message: tried(404)
+  },
+  { name: "a fault of its own", behaviour: error(500), status: 500, code: "internal_error", message: tried(500) },
+  { name: "a page in place of an answer", behaviour: page(200), status: 500, code: "internal_error", message: tried() },
+  {
+    name: "a page that says it is JSON",
+    behaviour: page(200, "application/json"),
+    status: 500,
+    code: "internal_error",
+    message: tried()
+  },
+  { name: "a page of a broken proxy", behaviour: page(502), status: 500, code: "internal_error", message: tried(502) },
+  { name: "a page as a refusal", behaviour: page(400), status: 400, code: "invalid_request", message: /^[^<]*$/ },
+  { name: "nothing", behaviour: replies(200, ""), status: 500, code: "internal_error", message: tried() },
+  { name: "no choices", behaviour: replies(200, {}), status: 500, code: "internal_error", message: tried() },
+  { name: "half an answer", behaviour: cutJson, status: 500, code: "internal_error", message: tried() },
+  { name: "a reset", behaviour: resets, status: 500, code: "internal_error", message: tried() },
+  {
+    name: "a stream without output",
+    behaviour: pieces([": nothing\n\n", "data: [DONE]\n\n"]),
+    status: 500,
+    code: "internal_error",
+    message: tried()
+  }
+]
+
+describeScripted("Errors", (it) => {
+  it.effect("are of the closed table, each with its status, a request id and nothing but code and message", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const provider = yield* ScriptedProvider
+      yield* provider.script(error(500))
+      const slow = yield* gateway.tenant("1", { requestsPerMinute: 1 })
+      yield* gateway.chat({ ...body, n: 2 }, as(slow))
+      const shut = as(yield* gateway.tenant("1", { endpoints: [] }))
+      const bound = as(yield* gateway.tenant("1", { models: [modelId("gpt-4o")] }))
+      const replyOf: { readonly [Code in keyof typeof errorTable]: Effect.Effect<Reply> } = {
+        invalid_request: gateway.chat({ ...body, temperature: 3 }),
+        invalid_model: gateway.chat({ ...body, model: "nope" }),
+        invalid_call_name: gateway.chat({ ...body, metadata: { call_name: " " } }),
+        unsupported_parameter: gateway.chat({ ...body, n: 2 }),
+        unauthorized: gateway.chat(body, { authorization: "" }),
+        insufficient_credits: gateway.chat(body, as(yield* gateway.tenant("0"))),
+        endpoint_not_allowed: gateway.chat(body, shut),
+        model_not_allowed: gateway.chat(body, bound),
+        not_found: gateway.request("GET", "/v1/nothing"),
+        method_not_allowed: gateway.request("DELETE", "/v1/chat/completions"),
+        request_too_large: gateway.chat(JSON.stringify({ ...body, pad: "x".repeat(33 * 1024 * 1024) })),
+        rate_limit_exceeded: gateway.chat(body, as(slow)),
+        internal_error: gateway.chat(body)
+      }
+      const ids = new Set<string | null>()
+      for (const [code, asked] of Object.entries(replyOf)) {
+        const reply = yield* asked
+        assertError(reply, Reflect.get(errorTable, code), code)
+        ids.add(reply.headers.get("x-request-id"))
+      }
+      assert.strictEqual(ids.size, Object.keys(errorTable).length)
+      assert.strictEqual(yield* gateway.openHolds, 0)
+    })
+  )
+
+  for (const stream of [false, true]) {
+    it.effect(`tell whose fault it was when the provider fails ${stream ? "before it streams" : "to answer"}`, () =>
+      Effect.gen(function* () {
+        const gateway = yield* TestGateway
+        const provider = yield* ScriptedProvider
+        for (const { behaviour, code, message, name, retryAfter, status } of faults) {
+          const before = yield* gateway.balance()
+          yield* provider.script(behaviour)
+          const reply = yield* gateway.chat({ ...body, stream })
+          assertError(reply, status, code, name)
+          assert.match(String(reply.at("error.message")), message, name)
+          assert.notInclude(reply.text, "<", name)
+          assert.strictEqual(reply.headers.get("retry-after"), retryAfter ?? null, name)
+          assert.strictEqual(yield* gateway.openHolds, 0, name)
+          assert.deepStrictEqual(yield* gateway.balance(), before, name)
+          yield* provider.script(answers("fine"))
+          assert.strictEqual((yield* gateway.chat({ ...body, stream })).status, 200, name)
+        }
+      })
+    )
+  }
+
+  it.effect("leave the id of a good answer to be its request id", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      yield* (yield* ScriptedProvider).script(answers("fine"))
+      const reply = yield* gateway.chat(body)
+      assert.strictEqual(reply.at("id"), `chatcmpl-${reply.headers.get("x-request-id")}`)
+    })
+  )
+
+  it.effect("name the methods that a route has, and know no other routes", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const wrong = [
+        ["GET", "/v1/chat/completions", "POST"],
+        ["PUT", "/v1/chat/completions?x=1", "POST"],
+        ["POST", "/v1/models", "GET"],
+        ["DELETE", "/v1/models/gpt-4o-mini", "GET"],
+        ["POST", "/v1/generations/x", "GET"]
+      ] as const
+      for (const [method, path, allowed] of wrong) {
+        const reply = yield* gateway.request(method, path)
+        assertError(reply, 405, "method_not_allowed", path)
+        assert.strictEqual(reply.headers.get("allow"), allowed)
+      }
+      const unknown = [
+        "/",
+        "/v1",
+        "/v2/chat/completions",
+        "/v1/chat/completions/x",
+        "/v1/models/a/b",
+        "/%",
+        "/v1/%2e%2e/"
+      ]
+      for (const path of unknown) assertError(yield* gateway.request("GET", path), 404, "not_found", path)
+      assertError(yield* gateway.request("GET", "/v1/generations/nope"), 404, "not_found")
+    })
+  )
+
+  it.effect("and everything before them have put no prompt and no key into the log", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const lines = yield* gateway.logs
+      assert.isAbove(lines.length, 0)
+      for (const line of lines) {
+        for (const hidden of [secret, operatorKey, "sk-anthropic", gateway.key]) assert.notInclude(line, hidden)
+      }
+    })
+  )
+})

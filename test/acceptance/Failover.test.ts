@@ -1,0 +1,265 @@
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { RateLimitError } from "openai"
+
+import { modelId } from "../../src/domain/Ids.ts"
+import { as, at, costOf, type Json, priced, receiptOf, refusal, settledBalance, user } from "../support/Chat.ts"
+import * as Scripted from "../support/ScriptedProvider.ts"
+import { ScriptedProvider } from "../support/ScriptedProvider.ts"
+import { describeGateway, describeScripted, TestGateway, usd } from "../support/TestGateway.ts"
+
+/** Faults of one endpoint that another endpoint of the model makes good. */
+const survivable = [
+  "500",
+  "503",
+  "429 retry-after=1",
+  "overloaded",
+  "quota",
+  "error-in-200",
+  "html",
+  "truncated-json",
+  "cut"
+]
+
+describeGateway("Failover", (it) => {
+  for (const fault of survivable)
+    it.effect(`hides a first endpoint with ${fault} behind the second, whose price counts`, () =>
+      Effect.gen(function* () {
+        const gateway = yield* TestGateway
+        // The endpoints of this model have prices of their own.
+        const reply = yield* gateway.chat({
+          model: "gpt-oss-120b",
+          messages: [user(`[fault:${fault} first] Still there?`)]
+        })
+        assert.strictEqual(reply.status, 200, reply.text)
+        assert.include(reply.at("choices.0.message.content"), "Still there?")
+        assert.strictEqual(reply.at("model"), "gpt-oss-120b")
+        const receipt = yield* receiptOf(reply.at("id"))
+        assert.strictEqual(receipt.at("endpoint"), "cerebras/gpt-oss-120b")
+        const tokens = BigInt(Number(reply.at("usage.prompt_tokens")))
+        const written = BigInt(Number(reply.at("usage.completion_tokens")))
+        assert.strictEqual(costOf(JSON.parse(reply.text)), tokens * 350_000n + written * 750_000n)
+        const attempts = receipt.at("attempts") as ReadonlyArray<Json>
+        assert.deepStrictEqual(attempts.at(-1)?.["outcome"], "answered")
+        assert.notInclude(
+          attempts.slice(0, -1).map(({ endpoint }) => endpoint),
+          "cerebras/gpt-oss-120b"
+        )
+        yield* Effect.void
+      })
+    )
+
+  it.effect("goes to the next candidate when the routed model is down, and bills that", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const reply = yield* gateway.chat({ messages: [user("[fault:503 first] What is the capital of Chile?")] })
+      assert.strictEqual(reply.status, 200)
+      const receipt = yield* receiptOf(reply.at("id"))
+      const [first] = receipt.at("attempts") as ReadonlyArray<Json>
+      const served = String(reply.at("model"))
+      assert.notStrictEqual(first?.["model"], served)
+      assert.strictEqual(first?.["status"], 503)
+      assert.strictEqual(receipt.at("routing.candidates.0.model"), first?.["model"])
+      assert.strictEqual(receipt.at("routing.candidates.1.model"), served)
+      assert.strictEqual(reply.at("svc.routed_model"), served)
+      const usage = {
+        input: Number(reply.at("usage.prompt_tokens")),
+        output: Number(reply.at("usage.completion_tokens"))
+      }
+      assert.strictEqual(costOf(JSON.parse(reply.text)), yield* priced(served, usage))
+    })
+  )
+
+  it.effect("looks for a larger window when the prompt is too long", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const models = ["claude-haiku-4-5", "claude-sonnet-5"].map((id) => modelId(id))
+      const tenant = yield* gateway.tenant("1", { models })
+      const body = { reasoning_effort: "none", messages: [user("[fault:context on=claude-haiku-4-5] Long.")] }
+      const reply = yield* gateway.chat(body, as(tenant))
+      assert.strictEqual(reply.at("model"), "claude-sonnet-5")
+      const all = yield* gateway.chat({ ...body, messages: [user("[fault:context] Long.")] }, as(tenant))
+      assert.deepStrictEqual([all.status, all.at("error.code")], [400, "invalid_request"])
+    })
+  )
+
+  it.effect("asks the same endpoint again when it is the only one", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const reply = yield* gateway.chat({ model: "gpt-4.1", messages: [user("[fault:500 once] Again?")] })
+      assert.strictEqual(reply.status, 200)
+      const attempts = (yield* receiptOf(reply.at("id"))).at("attempts") as ReadonlyArray<Json>
+      assert.deepStrictEqual(
+        attempts.map(({ outcome, status }) => [outcome, status]),
+        [
+          ["Transient", 500],
+          ["answered", null]
+        ]
+      )
+    })
+  )
+})
+
+/** What a provider refuses, and what the client of a direct call sees of it. */
+const refusals: ReadonlyArray<{
+  readonly model: string
+  readonly behaviour: Scripted.Behaviour
+  readonly status: number
+  readonly code: string
+  readonly message: RegExp
+  readonly calls: number
+}> = [
+  {
+    model: "gpt-4o",
+    behaviour: Scripted.error(400, { message: "messages[0] is odd", type: "invalid_request_error" }),
+    status: 400,
+    code: "invalid_request",
+    message: /messages\[0\] is odd/,
+    calls: 1
+  },
+  {
+    model: "gpt-5",
+    behaviour: Scripted.error(401, { message: "Incorrect API key sk-secret", code: "invalid_api_key" }),
+    status: 500,
+    code: "internal_error",
+    message: /openai\/gpt-5 \(401\)/,
+    calls: 1
+  },
+  {
+    model: "gpt-5-mini",
+    behaviour: Scripted.error(402, { message: "Payment required" }),
+    status: 500,
+    code: "internal_error",
+    message: /openai\/gpt-5-mini \(402\)/,
+    calls: 1
+  },
+  {
+    model: "gpt-5-nano",
+    behaviour: Scripted.error(429, { message: "You exceeded your current quota", code: "insufficient_quota" }),
+    status: 500,
+    code: "internal_error",
+    message: /openai\/gpt-5-nano \(429\)/,
+    calls: 1
+  },
+  {
+    model: "gpt-4.1-nano",
+    behaviour: Scripted.error(403, { message: "No access" }),
+    status: 500,
+    code: "internal_error",
+    message: /openai\/gpt-4.1-nano \(403\)/,
+    calls: 1
+  },
+  {
+    model: "gpt-4.1-mini",
+    behaviour: Scripted.error(404, { message: "The model does not exist", code: "model_not_found" }),
+    status: 500,
+    code: "internal_error",
+    message: /openai\/gpt-4.1-mini \(404\)/,
+    calls: 1
+  },
+  {
+    model: "gpt-4.1",
+    behaviour: Scripted.error(503, { message: "down" }),
+    status: 500,
+    code: "internal_error",
+    message: /openai\/gpt-4.1 \(503\)/,
+    calls: 2
+  },
+  {
+    model: "claude-opus-4-8",
+    behaviour: Scripted.resets,
+    status: 500,
+    code: "internal_error",
+    message: /anthropic\/claude-opus-4-8/,
+    calls: 2
+  }
+]
+
+describeScripted("A provider's refusal", (it) => {
+  for (const { behaviour, calls, code, message, model, status } of refusals)
+    it.effect(`of ${model} (${message.source}) is ${status} ${code}, and costs nothing`, () =>
+      Effect.gen(function* () {
+        const provider = yield* ScriptedProvider
+        const gateway = yield* TestGateway
+        const tenant = yield* gateway.tenant("1")
+        yield* provider.script(behaviour)
+        const reply = yield* gateway.chat({ model, messages: [user("Hello")] }, as(tenant))
+        assert.strictEqual(reply.status, status)
+        assert.deepStrictEqual(Object.keys(JSON.parse(reply.text)), ["error"])
+        assert.strictEqual(reply.at("error.code"), code)
+        assert.match(String(reply.at("error.message")), message)
+        assert.notInclude(reply.text, "sk-secret")
+        assert.lengthOf(yield* provider.received, calls)
+        assert.strictEqual(yield* settledBalance(tenant.organization), usd("1"))
+        const receipt = yield* receiptOf(reply.headers.get("x-request-id"), tenant)
+        assert.strictEqual(receipt.at("outcome"), code)
+        assert.lengthOf(receipt.at("attempts") as ReadonlyArray<Json>, calls)
+      })
+    )
+
+  it.effect("is 429 with the shortest wait when every target is rate-limited", () =>
+    Effect.gen(function* () {
+      const provider = yield* ScriptedProvider
+      const gateway = yield* TestGateway
+      const models = ["o3", "o4-mini"].map((id) => modelId(id))
+      const tenant = yield* gateway.tenant("1", { models })
+      for (const stream of [false, true]) {
+        yield* provider.script(
+          Scripted.error(429, { code: "rate_limit_exceeded" }, { "retry-after": "9" }),
+          Scripted.error(429, { code: "rate_limit_exceeded" }, { "retry-after": "4" })
+        )
+        const error = yield* refusal(() =>
+          tenant.openai.chat.completions.create({ model: "svc-auto", messages: [user("Hi")], stream })
+        )
+        assert.instanceOf(error, RateLimitError)
+        assert.strictEqual(error.code, "rate_limit_exceeded")
+        // The second time all of them rest, and the one that rests least is asked anyway.
+        assert.strictEqual(error.headers?.get("retry-after"), stream ? "9" : "4")
+      }
+      assert.strictEqual(yield* settledBalance(tenant.organization), usd("1"))
+    })
+  )
+
+  it.effect("by our account's fault goes to another model when the request is routed", () =>
+    Effect.gen(function* () {
+      const provider = yield* ScriptedProvider
+      const gateway = yield* TestGateway
+      const models = ["gpt-5.1", "claude-sonnet-4-6"].map((id) => modelId(id))
+      const tenant = yield* gateway.tenant("1", { models })
+      for (const status of [401, 402]) {
+        yield* provider.script(Scripted.error(status), Scripted.answers("Here."))
+        const reply = yield* gateway.chat({ messages: [user("Hello")] }, as(tenant))
+        assert.strictEqual(reply.status, 200)
+        const receipt = yield* receiptOf(reply.at("id"), tenant)
+        const outcomes = (receipt.at("attempts") as ReadonlyArray<Json>).map(({ outcome }) => outcome)
+        assert.deepStrictEqual(outcomes, status === 401 ? ["Credentials", "answered"] : ["skipped", "Credentials"])
+      }
+    })
+  )
+
+  it.effect("of the request itself is told at once, without asking other models", () =>
+    Effect.gen(function* () {
+      const provider = yield* ScriptedProvider
+      const gateway = yield* TestGateway
+      yield* provider.script(Scripted.error(400, { message: "bad schema", type: "invalid_request_error" }))
+      const reply = yield* gateway.chat({ messages: [user("Hello")] })
+      assert.deepStrictEqual([reply.status, reply.at("error.code")], [400, "invalid_request"])
+      assert.lengthOf(yield* provider.received, 1)
+    })
+  )
+
+  it.effect("by everyone names all that was tried, within the limit of tries", () =>
+    Effect.gen(function* () {
+      const provider = yield* ScriptedProvider
+      const gateway = yield* TestGateway
+      yield* provider.script(Scripted.error(500))
+      const reply = yield* gateway.chat({ messages: [user("Hello")], reasoning_effort: "none" })
+      assert.deepStrictEqual([reply.status, reply.at("error.code")], [500, "internal_error"])
+      const receipt = yield* receiptOf(reply.headers.get("x-request-id"))
+      const tried = (receipt.at("attempts") as ReadonlyArray<Json>).filter(({ outcome }) => outcome !== "skipped")
+      assert.lengthOf(tried, 8)
+      assert.lengthOf(yield* provider.received, 8)
+      for (const attempt of tried) assert.include(String(reply.at("error.message")), at(attempt, "endpoint"))
+    })
+  )
+})
