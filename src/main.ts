@@ -1,8 +1,6 @@
 /**
  * The map of the gateway: every layer, one per line, from the server down to the database. `npm start` runs it.
  */
-import { createServer } from "node:http"
-
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -19,6 +17,7 @@ import { environment, type Settings, settings } from "./Config.ts"
 import { ChooseTargets } from "./gateway/ChooseTargets.ts"
 import { CompleteChat } from "./gateway/CompleteChat.ts"
 import * as FirstStart from "./gateway/FirstStart.ts"
+import * as NodeServer from "./http/NodeServer.ts"
 import * as Server from "./http/Server.ts"
 import { CreditLedger } from "./ledger/CreditLedger.ts"
 import * as Telemetry from "./observability/Telemetry.ts"
@@ -105,7 +104,7 @@ const database = (options: Settings) =>
 
 /** Where the gateway listens. Requests in flight at a SIGTERM may finish within the limit. */
 export const httpServer = (options: Settings) =>
-  NodeHttpServer.layer(createServer, {
+  NodeHttpServer.layer(NodeServer.create, {
     port: options.port,
     host: options.host,
     gracefulShutdownTimeout: options.shutdownTimeout

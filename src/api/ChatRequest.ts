@@ -12,7 +12,7 @@ import { efforts } from "../domain/Reasoning.ts"
  * describe itself in TypeScript.
  */
 const omittable = <S extends Schema.Constraint>(schema: S, message?: string) =>
-  Schema.optional(Schema.NullOr(schema).annotate(message === undefined ? {} : { message }))
+  Schema.optionalKey(Schema.NullOr(schema).annotate(message === undefined ? {} : { message }))
 
 const between = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
 const atLeast = (minimum: number) => Schema.Int.check(Schema.isGreaterThanOrEqualTo(minimum))

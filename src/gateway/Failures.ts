@@ -55,3 +55,6 @@ const tried = (attempts: ReadonlyArray<Attempt>): string => {
 /** A stream that broke after its first output. */
 export const fromBrokenStream = (failure: Failure): Errors.InternalError =>
   Errors.InternalError.of(`The provider's stream broke: ${failure.message}. Nothing was charged`)
+
+/** A fault of our own in the middle of a stream. */
+export const fromDefect = Errors.InternalError.of("Unexpected server error. Nothing was charged")

@@ -2,7 +2,7 @@
  * Who pays, and when. A complete answer is charged before its last chunk goes out; one that broke is not charged at
  * all; one that the client left after its first output is charged for what was delivered, never more than was held.
  */
-import { Effect, type Scope, Stream } from "effect"
+import { Cause, Effect, type Scope, Stream } from "effect"
 
 import type { ChatError } from "../api/Errors.ts"
 import { costOf } from "../catalog/Price.ts"
@@ -13,7 +13,7 @@ import type { Usage } from "../domain/Usage.ts"
 import type { Hold } from "../ledger/CreditLedger.ts"
 import { chargeForDelivered } from "../ledger/Pricing.ts"
 import type { Answer } from "../providers/Dispatch.ts"
-import { fromBrokenStream } from "./Failures.ts"
+import { fromBrokenStream, fromDefect } from "./Failures.ts"
 import type { Delta, Meter } from "./Meter.ts"
 import type { ReceiptDraft } from "./ReceiptDraft.ts"
 
@@ -66,9 +66,17 @@ export const metered = Effect.fnUntraced(function* (
     draft.charged(counted, cost, "client_left")
     return hold.settle(cost)
   })
+  const broke = (error: ChatError): StreamItem => {
+    undecided = false
+    draft.broke()
+    return { type: "broken", error }
+  }
   const closing = settle(bill).pipe(
-    Effect.tap(() => Effect.sync(() => (undecided = false))),
-    Effect.map((settled): StreamItem => ({ type: "settled", ...settled }))
+    Effect.map((settled): StreamItem => {
+      undecided = false
+      return { type: "settled", ...settled }
+    }),
+    Effect.uninterruptible
   )
   return answer.value.pipe(
     Stream.mapAccumArray(
@@ -76,10 +84,14 @@ export const metered = Effect.fnUntraced(function* (
       (state, events): readonly [Meter, ReadonlyArray<StreamItem>] => [state, state.pass(events)]
     ),
     Stream.concat(Stream.fromEffect(closing)),
-    Stream.catch((failure) => {
-      undecided = false
-      draft.broke()
-      return Stream.succeed<StreamItem>({ type: "broken", error: fromBrokenStream(failure) })
-    })
+    Stream.catch((failure) => Stream.succeed(broke(fromBrokenStream(failure)))),
+    // A fault of ours is not the client's to pay, and its stream has an end as well.
+    Stream.catchCause((cause) =>
+      Stream.fromEffect(
+        Cause.hasInterruptsOnly(cause)
+          ? Effect.failCause(cause)
+          : Effect.as(Effect.logError("A stream failed unexpectedly", cause), broke(fromDefect))
+      )
+    )
   )
 })

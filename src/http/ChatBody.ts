@@ -133,6 +133,6 @@ const explain = (exit: Exit.Failure<unknown, Schema.SchemaError>): string => {
     return shown === "" ? String(key) : `${shown}.${String(key)}`
   }, "")
   // `null` means omitted, so it is not what was expected.
-  const message = first.message.replaceAll(/ \| (?:null|undefined)\b/g, "")
+  const message = first.message.replaceAll(/ \| null\b/g, "")
   return path === "" ? message : `${path}: ${message}`
 }

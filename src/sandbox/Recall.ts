@@ -30,7 +30,7 @@ export const make = (): Recall => {
   const firstEndpoints = makeMemory<string>()
   const shown = makeMemory<true>()
   const applies = (fault: Fault, place: Place, now: number): boolean => {
-    if (fault.on !== undefined && fault.on !== place.model && !fault.on.endsWith(`/${place.model}`)) return false
+    if (fault.on !== undefined && !isSameModel(fault.on, place.model)) return false
     if (fault.when === "always") return true
     const until = now + Duration.toMillis(seenFor)
     const message = digest(`${fault.name}:${place.message}`, 24)
@@ -64,6 +64,10 @@ export const make = (): Recall => {
     promptTokens: (prompt) => Effect.map(Clock.currentTimeMillis, (now) => tokensOf(prompt, now))
   }
 }
+
+/** Providers and endpoint ids put names before a model's own: `openai/gpt-oss-20b`. */
+const isSameModel = (one: string, other: string): boolean =>
+  one === other || one.endsWith(`/${other}`) || other.endsWith(`/${one}`)
 
 const makeMemory = <A>() => {
   const entries = new Map<string, { readonly value: A; readonly until: number }>()

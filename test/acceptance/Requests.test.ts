@@ -306,20 +306,17 @@ describeScripted("Requests", (it) => {
           assertRefused(reply, 400, code, message, fields)
           assert.lengthOf(sent, 0)
         }
-        assert.strictEqual(yield* (yield* TestGateway).openHolds, 0)
+        assert.strictEqual(yield* (yield* TestGateway).lingeringHolds, 0)
       })
   )
 
   it.effect("takes null for omitted in every optional parameter", () =>
     Effect.gen(function* () {
-      const names = [
-        ...["stream", "temperature", "max_completion_tokens", "max_tokens", "tools", "tool_choice"],
-        ...["parallel_tool_calls", "response_format", "reasoning", "reasoning_effort", "top_p", "stop"],
-        ...["frequency_penalty", "presence_penalty", "metadata", "session_id", "cache_control"],
-        ...["prompt_cache_key", "prompt_cache_retention", "n", "audio", "modalities", "web_search_options"],
-        ...["functions", "function_call"]
-      ]
-      const nothing = Object.fromEntries(names.map((name) => [name, null]))
+      const names =
+        "stream temperature max_completion_tokens max_tokens tools tool_choice parallel_tool_calls response_format " +
+        "reasoning reasoning_effort top_p stop frequency_penalty presence_penalty metadata session_id cache_control " +
+        "prompt_cache_key prompt_cache_retention n audio modalities web_search_options functions function_call"
+      const nothing = Object.fromEntries(names.split(" ").map((name) => [name, null]))
       assert.deepStrictEqual(yield* forwarded(nothing), yield* forwarded({}))
       const inner = { reasoning: { effort: null, max_tokens: null, exclude: null, enabled: null } }
       assert.deepStrictEqual(yield* forwarded(inner), yield* forwarded({}))

@@ -3,11 +3,10 @@
  * PostgreSQL when one can be had. Without provider keys in `environment` the sandbox answers.
  */
 import { randomUUID } from "node:crypto"
-import { createServer } from "node:http"
 
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { describe, layer, type Vitest } from "@effect/vitest"
-import { ConfigProvider, Context, Effect, Layer, Logger, Option, Redacted, References } from "effect"
+import { ConfigProvider, Context, Effect, Layer, Logger, Option, Redacted, References, Schedule } from "effect"
 import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
 import OpenAI from "openai"
@@ -19,6 +18,7 @@ import { settings } from "../../src/Config.ts"
 import type { ApiKeyId, EnvironmentId, OrganizationId } from "../../src/domain/Ids.ts"
 import { environmentId, organizationId, projectId, requestId } from "../../src/domain/Ids.ts"
 import { fromUsd, type Picodollars } from "../../src/domain/Money.ts"
+import * as NodeServer from "../../src/http/NodeServer.ts"
 import { type Balance, CreditLedger, type LedgerError } from "../../src/ledger/CreditLedger.ts"
 import { gateway } from "../../src/main.ts"
 import type { Database } from "../../src/sql/Database.ts"
@@ -61,6 +61,8 @@ export class TestGateway extends Context.Service<
     readonly tenant: (credit: string, key?: Partial<NewKey>) => Effect.Effect<Tenant>
     readonly balance: (organization?: OrganizationId) => Effect.Effect<Balance, LedgerError>
     readonly openHolds: Effect.Effect<number>
+    /** Holds that are still open when those of requests that are just ending have had two seconds to go. */
+    readonly lingeringHolds: Effect.Effect<number>
     /** What the gateway was started with; another one started with it is a replica. */
     readonly variables: Environment
     /** Every line the gateway has logged so far, at every level. */
@@ -124,6 +126,11 @@ const make = Effect.fnUntraced(function* (variables: Environment, logs: Readonly
     return { organization, environment, key: secret, keyId: issued.id, openai: client(url, secret) }
   }, Effect.orDie)
 
+  const openHolds = sql<{ readonly count: bigint }>`SELECT count(*) AS count FROM credit_hold`.pipe(
+    Effect.map(([row]) => Number(row?.count)),
+    Effect.orDie
+  )
+
   return TestGateway.of({
     url,
     key: bootstrapKey,
@@ -132,9 +139,9 @@ const make = Effect.fnUntraced(function* (variables: Environment, logs: Readonly
     chat: (body, headers) => request("POST", "/v1/chat/completions", body, headers),
     tenant,
     balance: (organization = firstOrganization) => ledger.balance(organization),
-    openHolds: sql<{ readonly count: bigint }>`SELECT count(*) AS count FROM credit_hold`.pipe(
-      Effect.map(([row]) => Number(row?.count)),
-      Effect.orDie
+    openHolds,
+    lingeringHolds: openHolds.pipe(
+      Effect.repeat({ until: (count) => count === 0, schedule: Schedule.spaced("40 millis"), times: 50 })
     ),
     variables,
     logs: Effect.sync(() => [...logs])
@@ -156,7 +163,7 @@ export const layerGateway = (environment: Environment) => {
   return Layer.effect(TestGateway, make(variables, logs)).pipe(
     Layer.provideMerge(Layer.unwrap(Effect.map(settings, gateway))),
     Layer.provideMerge(
-      NodeHttpServer.layer(createServer, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "1 second" })
+      NodeHttpServer.layer(NodeServer.create, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "1 second" })
     ),
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(variables))),
     Layer.provide(collecting(logs)),
@@ -179,23 +186,42 @@ export const describeScripted = (
   suite: (it: Vitest.MethodsNonLive<Services | ScriptedProvider.ScriptedProvider>) => void,
   environment: Environment = {}
 ): void => {
-  const behind = (database: Environment) =>
-    Layer.unwrap(
-      Effect.map(ScriptedProvider.ScriptedProvider, (provider) =>
-        layerGateway({ ...database, ...ScriptedProvider.environmentOf(provider), ...environment })
-      )
-    ).pipe(Layer.provideMerge(ScriptedProvider.layer))
-  onEngines(name, behind, suite)
+  onEngines(name, scripted(environment), suite)
 }
+
+/** The same on PostgreSQL alone, for what the embedded engine cannot suffer. */
+export const describeScriptedOnPostgres = (
+  name: string,
+  suite: (it: Vitest.MethodsNonLive<Services | ScriptedProvider.ScriptedProvider>) => void,
+  environment: Environment = {}
+): void => {
+  onPostgres(name, scripted(environment), suite)
+}
+
+const scripted = (environment: Environment) => (database: Environment) =>
+  Layer.unwrap(
+    Effect.map(ScriptedProvider.ScriptedProvider, (provider) =>
+      layerGateway({ ...database, ...ScriptedProvider.environmentOf(provider), ...environment })
+    )
+  ).pipe(Layer.provideMerge(ScriptedProvider.layer))
+
+const options = { excludeTestServices: true, timeout: "20 seconds" } as const
 
 const onEngines = <R>(
   name: string,
   gatewayOn: (database: Environment) => Layer.Layer<R>,
   suite: (it: Vitest.MethodsNonLive<R>) => void
 ): void => {
-  const options = { excludeTestServices: true, timeout: "20 seconds" } as const
   const embedded = Layer.unwrap(Effect.map(dataDirectory, (directory) => gatewayOn({ DATA_DIR: directory })))
   layer(embedded, options)(`${name} [embedded]`, suite)
+  onPostgres(name, gatewayOn, suite)
+}
+
+const onPostgres = <R>(
+  name: string,
+  gatewayOn: (database: Environment) => Layer.Layer<R>,
+  suite: (it: Vitest.MethodsNonLive<R>) => void
+): void => {
   const server = inject("postgresUrl")
   if (server === undefined) {
     // No PostgreSQL could be had on this machine; the name of the suite says so.

@@ -26,6 +26,8 @@ export interface AnswerEvents {
   readonly openTool: (id: string | undefined, name: string) => number
   readonly toolArguments: (index: number, fragment: string) => void
   readonly argumentsOf: (index: number) => string
+  /** The id under which a tool call is known to the client. */
+  readonly idOf: (index: number) => string
   readonly usage: (usage: Usage) => void
   /** The name of the answer, from which missing tool ids are made. */
   readonly named: (id: string | undefined) => void
@@ -81,6 +83,7 @@ export const answerEvents = (call: WireCall, localStops: ReadonlyArray<string>):
       events.push({ type: "arguments", index, fragment })
     },
     argumentsOf: (index) => tools[index]?.arguments ?? "",
+    idOf: (index) => tools[index]?.id ?? "",
     usage: (usage) => events.push({ type: "usage", usage }),
     named: (id) => (name ||= id ?? ""),
     take,

@@ -14,7 +14,8 @@ import {
 } from "../../domain/Conversation.ts"
 import { returning } from "../ReasoningDetails.ts"
 import { ephemeral } from "./CacheMarks.ts"
-import { asObject, asText, parsed } from "./Field.ts"
+import { dataUri } from "./DataUri.ts"
+import { argumentsIn, asText } from "./Field.ts"
 import type { Json, WireCall } from "./Protocol.ts"
 import { instructionOf } from "./ResponseFormats.ts"
 import { wireIds } from "./WireIds.ts"
@@ -127,7 +128,7 @@ const blocksOf = (
           type: "tool_use",
           id: wireId(tool.id),
           name: tool.name,
-          input: inputOf(tool.arguments)
+          input: argumentsIn(tool.arguments)
         }))
       ]
     case "tool":
@@ -148,16 +149,6 @@ const partBlocks = (parts: ReadonlyArray<Part>, marks: Marks): ReadonlyArray<Jso
     return part.type === "text" ? textBlocks([part], marks) : []
   })
 
-const mimeEnd = ";base64,"
-
-/** The two halves of `data:<mime>;base64,<data>`, or `undefined` for another URL. */
-export const dataUri = (url: string): { readonly mime: string; readonly data: string } | undefined => {
-  const end = /^data:/i.test(url) ? url.indexOf(mimeEnd) : -1
-  if (end < 0) return undefined
-  const mime = url.slice("data:".length, end).toLowerCase()
-  return { mime: mime === "image/jpg" ? "image/jpeg" : mime, data: url.slice(end + mimeEnd.length) }
-}
-
 const imageSource = (url: string): Json => {
   const inline = dataUri(url)
   return inline === undefined ? { type: "url", url } : { type: "base64", media_type: inline.mime, data: inline.data }
@@ -172,10 +163,6 @@ const thinkingBlocks = (call: WireCall, message: AssistantMessage): ReadonlyArra
       ? [{ type: "thinking", thinking: asText(text) ?? "", signature }]
       : []
   })
-
-/** Arguments as an object. What the model wrote brokenly is shown to it as it was. */
-const inputOf = (written: string): Json =>
-  written.trim() === "" ? {} : (asObject(parsed(written)) ?? { _raw: written })
 
 const toolResult = (message: ToolMessage, marks: Marks, wireId: (id: string) => string): Json => {
   const [first, ...others] = message.content

@@ -3,6 +3,7 @@
  * be enforced there is said in the description, so that the model still knows it.
  */
 import { asArray, asObject, asObjects, type Fields } from "./Field.ts"
+import { within } from "./JsonSchema.ts"
 
 const unsupportedKeywords = new Set([
   "minimum",
@@ -25,11 +26,6 @@ const unsupportedKeywords = new Set([
 
 const formats = new Set(["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"])
 
-/** Keywords that hold one schema, a list of them, or a record of them. */
-const single = new Set(["items", "not", "if", "then", "else"])
-const several = new Set(["anyOf", "oneOf", "allOf", "prefixItems"])
-const named = new Set(["properties", "$defs", "definitions"])
-
 const isSupported = (key: string, value: unknown): boolean => {
   if (key === "$schema" || unsupportedKeywords.has(key)) return false
   if (key === "format") return typeof value === "string" && formats.has(value)
@@ -41,7 +37,7 @@ export const answerSchema = (schema: Fields): Fields => {
   const entries = Object.entries(schema)
   const kept = entries
     .filter(([key, value]) => isSupported(key, value))
-    .map(([key, value]) => [key, within(key, value)])
+    .map(([key, value]) => [key, within(key, value, answerSchema)])
   const said = entries.filter(([key, value]) => key !== "$schema" && !isSupported(key, value))
   const hints = said.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(", ")
   const description = typeof schema["description"] === "string" ? `${schema["description"]} (${hints})` : `(${hints})`
@@ -50,15 +46,6 @@ export const answerSchema = (schema: Fields): Fields => {
     ...(hints !== "" && { description }),
     ...(isObjectSchema(schema) && { additionalProperties: false })
   }
-}
-
-const within = (key: string, value: unknown): unknown => {
-  const fields = asObject(value)
-  if (single.has(key)) return fields ? answerSchema(fields) : value
-  if (several.has(key)) return asArray(value).map((item) => within("items", item))
-  if (named.has(key) && fields)
-    return Object.fromEntries(Object.entries(fields).map(([name, item]) => [name, within("items", item)]))
-  return value
 }
 
 const isObjectSchema = (schema: Fields): boolean =>

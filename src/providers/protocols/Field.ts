@@ -60,3 +60,7 @@ export const parsedFrame = (data: string): Result.Result<Fields, Failure> => {
 /** True for text that is one JSON object, which is what the arguments of a tool call have to be. */
 export const isJsonObject = (text: string): boolean =>
   text.trimEnd().endsWith("}") && asObject(parsed(text)) !== undefined
+
+/** The arguments of a tool call as an object. What a model wrote brokenly is shown to it as it was. */
+export const argumentsIn = (written: string): Fields =>
+  written.trim() === "" ? {} : (asObject(parsed(written)) ?? { _raw: written })

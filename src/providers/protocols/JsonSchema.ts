@@ -1,0 +1,21 @@
+/** Where JSON Schemas hold further schemas, so that keywords and the names of properties are not mistaken. */
+import { asArray, asObject, type Fields } from "./Field.ts"
+
+/** Keywords that hold one schema, a list of them, or a record of them. */
+const single = new Set(["items", "not", "if", "then", "else"])
+const several = new Set(["anyOf", "oneOf", "allOf", "prefixItems"])
+const named = new Set(["properties", "$defs", "definitions"])
+
+/** The value of a keyword with `rewrite` applied to the schemas directly within it. */
+export const within = (key: string, value: unknown, rewrite: (schema: Fields) => Fields): unknown => {
+  const one = (schema: unknown): unknown => {
+    const fields = asObject(schema)
+    return fields ? rewrite(fields) : schema
+  }
+  const fields = asObject(value)
+  if (single.has(key)) return one(value)
+  if (several.has(key)) return asArray(value).map(one)
+  if (named.has(key) && fields)
+    return Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, one(schema)]))
+  return value
+}

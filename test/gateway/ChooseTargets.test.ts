@@ -1,0 +1,146 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Option } from "effect"
+
+import { Catalog } from "../../src/catalog/Catalog.ts"
+import type { Model } from "../../src/catalog/Model.ts"
+import { type ModelId, modelId } from "../../src/domain/Ids.ts"
+import { zero } from "../../src/domain/Money.ts"
+import type { ChatInput } from "../../src/gateway/ChatInput.ts"
+import { ChooseTargets } from "../../src/gateway/ChooseTargets.ts"
+import { type Exclusion, Router } from "../../src/routing/Router.ts"
+import { SessionPins } from "../../src/routing/SessionPins.ts"
+import { callOf, request, targetOf } from "./calls.ts"
+
+interface World {
+  /** In the router's order. */
+  readonly models: ReadonlyArray<Model>
+  /** What keeps a model from serving the request. */
+  readonly excluded?: { readonly [model: string]: Exclusion }
+  readonly pin?: string
+  /** Who is pinned after an attempt to pin; by default whoever tried. */
+  readonly winner?: string
+}
+
+/** The model names of the chosen targets, what was written to the pins, and whether the pin was kept. */
+const choose = (world: World, input: Partial<ChatInput> = {}, allowed?: ReadonlyArray<string>) => {
+  const writes: Array<string> = []
+  const written = (model: ModelId) =>
+    Effect.sync(() => (writes.push(model), world.winner === undefined ? model : modelId(world.winner)))
+  const because = (model: Model) => world.excluded?.[model.id]
+  const fakes = Layer.mergeAll(
+    Layer.succeed(Catalog, {
+      version: "v1",
+      models: world.models,
+      known: [],
+      account: () => undefined,
+      lookup: (id) => {
+        const model = world.models.find((known) => known.id === id)
+        return model === undefined ? { _tag: "Unknown" } : { _tag: "Served", model }
+      }
+    }),
+    Layer.succeed(Router, {
+      exclusionOf: because,
+      rank: () => ({
+        candidates: world.models
+          .filter((model) => because(model) === undefined)
+          .map((model) => ({ model, distance: 0, band: 0, cost: zero })),
+        excluded: world.models.flatMap((model) => {
+          const why = because(model)
+          return why === undefined ? [] : [{ model: model.id, because: why }]
+        }),
+        demand: {},
+        difficulty: 0
+      })
+    }),
+    Layer.succeed(SessionPins, {
+      use: () => Effect.succeed(world.pin === undefined ? Option.none() : Option.some(modelId(world.pin))),
+      pin: (_session, model) => written(model),
+      move: (_session, { to }) => written(to)
+    })
+  )
+  return Effect.gen(function* () {
+    const targets = yield* ChooseTargets
+    const call = callOf({ request: { ...request, sessionId: "s" }, ...input }, allowed)
+    const choice = yield* targets.choose(call, { ...request, ...call.input.request })
+    return { names: choice.targets.map(({ model }) => String(model.id)), pinned: choice.routed?.pinned, writes, choice }
+  }).pipe(Effect.provide(ChooseTargets.layer.pipe(Layer.provide(fakes))))
+}
+
+const named = (...names: ReadonlyArray<string>): ReadonlyArray<Model> => names.map((name) => targetOf(name).model)
+
+describe("ChooseTargets", () => {
+  it.effect("follows the router and pins its first choice", () =>
+    Effect.gen(function* () {
+      const { names, pinned, writes } = yield* choose({ models: named("a", "b", "c") })
+      assert.deepStrictEqual({ names, pinned, writes }, { names: ["a", "b", "c"], pinned: false, writes: ["a"] })
+    })
+  )
+
+  it.effect("puts the pinned model first, and the ranking behind it for the detour", () =>
+    Effect.gen(function* () {
+      const { names, pinned, writes } = yield* choose({ models: named("a", "b", "c"), pin: "c" })
+      assert.deepStrictEqual({ names, pinned, writes }, { names: ["c", "a", "b"], pinned: true, writes: [] })
+    })
+  )
+
+  it.effect("moves a pin whose model cannot serve the request, or is gone", () =>
+    Effect.gen(function* () {
+      for (const world of [{ pin: "c", excluded: { c: "image_input" as const } }, { pin: "gone" }]) {
+        const { names, pinned, writes } = yield* choose({ models: named("a", "b", "c"), ...world })
+        assert.strictEqual(names[0], "a")
+        assert.deepStrictEqual({ pinned, writes }, { pinned: false, writes: ["a"] })
+      }
+    })
+  )
+
+  it.effect("yields to whoever pinned the session first, if that model can serve the request", () =>
+    Effect.gen(function* () {
+      const first = yield* choose({ models: named("a", "b", "c"), winner: "b" })
+      assert.deepStrictEqual(first.names, ["b", "a", "c"])
+      const unable = yield* choose({ models: named("a", "b", "c"), winner: "b", excluded: { b: "tools" } })
+      assert.deepStrictEqual(unable.names, ["a", "c"])
+    })
+  )
+
+  it.effect("tries no more models than the budget of attempts is worth", () =>
+    Effect.gen(function* () {
+      const { names } = yield* choose({ models: named(..."abcdefghij"), pin: "j" })
+      assert.deepStrictEqual(names, ["j", "a", "b", "c", "d", "e"])
+    })
+  )
+
+  it.effect("keeps a direct call on its model and away from the pins", () =>
+    Effect.gen(function* () {
+      const world = { models: named("a", "b"), pin: "a" }
+      const direct = yield* choose(world, { model: "b" })
+      assert.deepStrictEqual(direct.names, ["b"])
+      assert.isUndefined(direct.choice.routed)
+      assert.deepStrictEqual(direct.writes, [])
+      assert.match(direct.choice.affinity ?? "", /^[0-9a-f]{40}$/)
+    })
+  )
+
+  it.effect("refuses a direct call by the code that fits", () =>
+    Effect.gen(function* () {
+      const unknown = yield* Effect.flip(choose({ models: named("a") }, { model: "b" }))
+      assert.strictEqual(unknown.error.code, "invalid_model")
+      const notAllowed = yield* Effect.flip(choose({ models: named("a", "b") }, { model: "b" }, ["a"]))
+      assert.strictEqual(notAllowed.error.code, "model_not_allowed")
+      const unable = yield* Effect.flip(choose({ models: named("a"), excluded: { a: "tools" } }, { model: "a" }))
+      assert.strictEqual(unable.error.code, "invalid_request")
+    })
+  )
+
+  it.effect("tells a key that may use nothing from a request that nothing can serve", () =>
+    Effect.gen(function* () {
+      const models = named("a", "b")
+      const kept = yield* Effect.flip(choose({ models, excluded: { a: "not_allowed", b: "not_allowed" } }))
+      assert.strictEqual(kept.error.code, "model_not_allowed")
+      const unable = yield* Effect.flip(choose({ models, excluded: { a: "not_allowed", b: "audio_input" } }))
+      assert.strictEqual(unable.error.code, "invalid_request")
+      assert.match(unable.error.message, /audio/)
+      const nothing = yield* Effect.flip(choose({ models: [] }))
+      assert.strictEqual(nothing.error.code, "invalid_request")
+    })
+  )
+})

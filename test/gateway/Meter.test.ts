@@ -1,0 +1,83 @@
+import { assert, describe, it } from "@effect/vitest"
+
+import type { CompletionEvent } from "../../src/domain/Completion.ts"
+import type { ChatRequest } from "../../src/domain/Conversation.ts"
+import { none } from "../../src/domain/Usage.ts"
+import { Meter } from "../../src/gateway/Meter.ts"
+import { finish, request, text, usage } from "./calls.ts"
+
+const meterOf = (parts: Partial<ChatRequest> = {}, outputLimit = 100) =>
+  new Meter({ request: { ...request, ...parts }, promptTokens: 40, outputLimit })
+
+const afterAll = (meter: Meter, ...events: ReadonlyArray<CompletionEvent>): Meter => {
+  for (const event of events) meter.pass([event])
+  return meter
+}
+
+const reasoning: CompletionEvent = { type: "reasoning", text: "hm hm" }
+const shown: CompletionEvent = { type: "detail", detail: { type: "reasoning.text", text: "hm hm" } }
+const summary: CompletionEvent = { type: "detail", detail: { type: "reasoning.summary", summary: "hm" } }
+const signed: CompletionEvent = { type: "detail", detail: { type: "reasoning.text", text: "", signature: "c2ln" } }
+const sealed: CompletionEvent = { type: "detail", detail: { type: "reasoning.encrypted", data: "c2ln" } }
+const tool: CompletionEvent = { type: "tool", index: 0, id: "call_1", name: "look" }
+const fragment: CompletionEvent = { type: "arguments", index: 0, fragment: "{}" }
+
+describe("Meter", () => {
+  it("lets through what a client sees, and keeps usage and finish to itself", () => {
+    const all = [reasoning, shown, summary, signed, sealed, text("a"), tool, fragment, usage({ input: 1 }), finish]
+    const meter = meterOf()
+    assert.deepStrictEqual(meter.pass(all), [reasoning, shown, summary, signed, sealed, text("a"), tool, fragment])
+    assert.strictEqual(meter.finishReason, "stop")
+  })
+
+  for (const hidden of [
+    { exclude: true },
+    { exclude: false, enabled: false },
+    { exclude: false, effort: "none" }
+  ] as const)
+    it(`hides every word of reasoning on ${JSON.stringify(hidden)}, and not what the next turn needs`, () => {
+      const meter = meterOf({ reasoning: hidden })
+      assert.deepStrictEqual(meter.pass([reasoning, shown, summary]), [])
+      assert.isFalse(meter.hasDelivered)
+      assert.deepStrictEqual(meter.pass([signed, sealed, text("a")]), [signed, sealed, text("a")])
+      assert.isTrue(meter.hasDelivered)
+    })
+
+  it("bills a complete answer by the provider's last usage", () => {
+    const meter = afterAll(
+      meterOf(),
+      usage({ input: 9, output: 1 }),
+      text("a b c"),
+      finish,
+      usage({ input: 9, output: 3 })
+    )
+    assert.deepStrictEqual(meter.complete(), { usage: { ...none, input: 9, output: 3 }, estimated: false })
+  })
+
+  it("counts for itself where the provider gave no usage, hidden reasoning included, up to the limit", () => {
+    const few = afterAll(meterOf({ reasoning: { exclude: true } }), reasoning, text(" one two"), finish)
+    assert.deepStrictEqual(few.complete(), { usage: { ...none, input: 40, output: 4 }, estimated: true })
+    const many = afterAll(meterOf({}, 5), text("word ".repeat(50)), finish)
+    assert.strictEqual(many.complete().usage.output, 5)
+  })
+
+  const left: ReadonlyArray<readonly [says: string, events: ReadonlyArray<CompletionEvent>, expected: object]> = [
+    ["nothing said: the estimate of the prompt and what was written", [text("a b c")], { input: 40, output: 3 }],
+    [
+      "an early prompt count: that, and what was written where it is more",
+      [usage({ input: 7, cacheRead: 2, output: 1 }), text("a b c")],
+      { input: 7, cacheRead: 2, output: 3 }
+    ],
+    ["a running count that is more: that", [text("a"), usage({ input: 7, output: 6 })], { input: 7, output: 6 }],
+    ["an empty prompt count: the estimate", [usage({ output: 1 }), text("a b c")], { input: 40, output: 3 }],
+    [
+      "a count after the end: exactly that",
+      [text("a b c"), usage({ input: 7, output: 2, reasoning: 1 }), finish],
+      { input: 7, output: 2, reasoning: 1 }
+    ]
+  ]
+  for (const [says, events, expected] of left)
+    it(`bills a client that left, with ${says}`, () => {
+      assert.deepStrictEqual(afterAll(meterOf(), ...events).delivered().usage, { ...none, ...expected })
+    })
+})

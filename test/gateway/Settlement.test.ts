@@ -1,0 +1,87 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Exit, Logger, Scope, Stream } from "effect"
+
+import type { CompletionEvent } from "../../src/domain/Completion.ts"
+import { broken, type Failure } from "../../src/domain/Failure.ts"
+import { Meter } from "../../src/gateway/Meter.ts"
+import { ReceiptDraft } from "../../src/gateway/ReceiptDraft.ts"
+import { metered } from "../../src/gateway/Settlement.ts"
+import { callOf, finish, holdOf, request, targetOf, text, usage } from "./calls.ts"
+
+/** Reads up to `take` items of a metered stream and closes its scope, as a client does that leaves. */
+const read = Effect.fnUntraced(function* (
+  events: Stream.Stream<CompletionEvent, Failure>,
+  options: { readonly take?: number; readonly held?: bigint } = {}
+) {
+  const target = targetOf("m")
+  const { charges, hold } = holdOf(options.held ?? 1_000_000n)
+  const draft = new ReceiptDraft(callOf(), "v1", 0)
+  const answer = { target, attempts: [], value: events }
+  draft.answered(answer, 5)
+  const meter = new Meter({ request, promptTokens: 40, outputLimit: 100 })
+  const scope = yield* Scope.make()
+  const stream = yield* Scope.provide(metered({ answer, meter, hold, draft }), scope)
+  const items = yield* Stream.runCollect(Stream.take(stream, options.take ?? Infinity))
+  const before = [...charges]
+  yield* Scope.close(scope, Exit.void)
+  const { cost, outcome, usage } = draft.close(9)
+  return { types: items.map(({ type }) => type), items, before, charges, cost, outcome, usage }
+})
+
+const whole = [text("one two"), usage({ input: 10, output: 4 }), finish]
+
+describe("Settlement of a stream", () => {
+  it.effect("charges a complete answer once, before its last item", () =>
+    Effect.gen(function* () {
+      const seen = yield* read(Stream.fromIterable(whole))
+      assert.deepStrictEqual(seen.types, ["text", "settled"])
+      assert.deepStrictEqual([seen.before, seen.charges], [[60n], [60n]])
+      assert.deepStrictEqual([seen.outcome, seen.cost], ["completed", 60n])
+    })
+  )
+
+  it.effect("charges nothing to a client that left before any output was read", () =>
+    Effect.gen(function* () {
+      const seen = yield* read(Stream.fromIterable(whole), { take: 0 })
+      assert.deepStrictEqual([seen.charges, seen.outcome, seen.cost], [[], "client_left", 0n])
+      assert.isUndefined(seen.usage)
+    })
+  )
+
+  it.effect("charges one that left in the middle for what it was given", () =>
+    Effect.gen(function* () {
+      const events = Stream.concat(Stream.succeed(text("one two three")), Stream.never)
+      const seen = yield* read(events, { take: 1 })
+      assert.deepStrictEqual([seen.before, seen.charges], [[], [110n]])
+      assert.deepStrictEqual([seen.outcome, seen.cost], ["client_left", 110n])
+    })
+  )
+
+  it.effect("never charges one that left more than was held", () =>
+    Effect.gen(function* () {
+      const events = Stream.concat(Stream.succeed(text("one two three")), Stream.never)
+      const seen = yield* read(events, { take: 1, held: 50n })
+      assert.deepStrictEqual([seen.charges, seen.cost], [[50n], 50n])
+    })
+  )
+
+  it.effect("charges a complete answer in full, also beyond the hold", () =>
+    Effect.gen(function* () {
+      const seen = yield* read(Stream.fromIterable(whole), { held: 50n })
+      assert.deepStrictEqual(seen.charges, [60n])
+    })
+  )
+
+  const faults = { "a provider's": Effect.fail(broken("cut")), "our own": Effect.die(new Error("a bug")) }
+  for (const [whose, fault] of Object.entries(faults))
+    it.effect(`ends with an error and charges nothing after ${whose} fault`, () =>
+      Effect.gen(function* () {
+        const events = Stream.concat(Stream.fromIterable([text("one"), usage({ input: 10 })]), Stream.fromEffect(fault))
+        const seen = yield* read(events)
+        assert.deepStrictEqual(seen.types, ["text", "broken"])
+        const last = seen.items.at(-1)
+        assert.strictEqual(last?.type === "broken" ? last.error.error.code : "", "internal_error")
+        assert.deepStrictEqual([seen.charges, seen.outcome, seen.cost], [[], "broken", 0n])
+      }).pipe(Effect.provide(Logger.layer([])))
+    )
+})
