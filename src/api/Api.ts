@@ -84,6 +84,7 @@ export class Api extends HttpApi.make("tollgate")
   .annotateMerge(
     OpenApi.annotations({
       title: "Tollgate",
+      version: "1",
       description: "An HTTP gateway for language models that speaks the OpenAI API."
     })
   ) {}

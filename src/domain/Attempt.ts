@@ -1,6 +1,6 @@
 /**
- * The trail a request leaves over the targets it tried. It goes into the receipt, and the last error message is made
- * from it; so it holds names, statuses and times, never a prompt, a key or a provider's answer.
+ * The trail a request leaves over the targets it tried: names, statuses and times. It goes into the receipt, but for
+ * `message`, which is the provider's own text and may quote the request.
  */
 import type { FailureReason } from "./Failure.ts"
 import type { EndpointId, ModelId } from "./Ids.ts"

@@ -49,12 +49,12 @@ const tried = (attempts: ReadonlyArray<Attempt>): string => {
   const names = attempts
     .filter((attempt) => attempt.outcome !== "skipped")
     .map((attempt) => (attempt.status === undefined ? attempt.endpoint : `${attempt.endpoint} (${attempt.status})`))
-  return `No provider answered; tried ${names.join(", ")}. Nothing was charged`
+  return `No provider answered; tried ${[...new Set(names)].join(", ")}. Nothing was charged`
 }
 
 /** A stream that broke after its first output. */
 export const fromBrokenStream = (failure: Failure): Errors.InternalError =>
-  Errors.InternalError.of(`The provider's stream broke: ${failure.message}. Nothing was charged`)
+  Errors.InternalError.of(`The provider's stream broke: ${failure.message.replace(/\.$/, "")}. Nothing was charged`)
 
 /** A fault of our own in the middle of a stream. */
 export const fromDefect = Errors.InternalError.of("Unexpected server error. Nothing was charged")

@@ -95,7 +95,7 @@ export class ReceiptDraft {
       outcome: this.fate ?? "client_left",
       ...(this.target && { served: { model: this.target.model.id, endpoint: this.target.endpoint.id } }),
       ...(this.routing && { routing: this.routing }),
-      attempts: this.attempts,
+      attempts: this.attempts.map(withoutMessage),
       ...this.charge(),
       usageEstimated: this.counted?.estimated ?? false,
       catalogVersion: this.catalogVersion,
@@ -115,3 +115,6 @@ export class ReceiptDraft {
     }
   }
 }
+
+/** A provider's message may quote the prompt, and a receipt holds nothing of what was said. */
+const withoutMessage = ({ message: _, ...attempt }: Attempt): Attempt => attempt

@@ -72,12 +72,15 @@ interface Known {
   readonly method: string
 }
 
-const knownRoutes: ReadonlyArray<Known> = Object.values(Api.groups).flatMap((group) =>
-  Object.values(group.endpoints).map((endpoint) => ({
-    pattern: new RegExp(`^${endpoint.path.replaceAll(/:[^/]+/g, "[^/]+")}$`),
-    method: endpoint.method
-  }))
-)
+const knownRoutes: ReadonlyArray<Known> = [
+  ...Object.values(Api.groups).flatMap((group) =>
+    Object.values(group.endpoints).map((endpoint) => ({
+      pattern: new RegExp(`^${endpoint.path.replaceAll(/:[^/]+/g, "[^/]+")}$`),
+      method: endpoint.method
+    }))
+  ),
+  { pattern: /^\/(?:health\/(?:live|ready)|openapi\.json|docs)$/, method: "GET" }
+]
 
 const notFound = (request: HttpServerRequest.HttpServerRequest): HttpServerResponse.HttpServerResponse => {
   const path = request.url.split("?")[0] ?? ""

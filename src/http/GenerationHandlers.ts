@@ -48,10 +48,7 @@ const toGeneration = (receipt: Receipt): typeof Generation.Type => ({
   })),
   routing: receipt.routing === undefined ? null : toRouting(receipt.routing),
   tokens: toTokens(receipt),
-  picodollars_per_token:
-    receipt.rates === undefined
-      ? null
-      : Object.fromEntries(Object.entries(receipt.rates).map(([bucket, rate]) => [bucket, String(rate)])),
+  picodollars_per_token: receipt.rates === undefined ? null : toRates(receipt.rates),
   catalog_version: receipt.catalogVersion,
   held_usd: toUsd(receipt.held),
   cost_usd: toUsd(receipt.cost),
@@ -67,6 +64,17 @@ const toRouting = (routing: NonNullable<Receipt["routing"]>): NonNullable<(typeo
   candidates: routing.candidates.map(({ cost, distance, model }) => ({ model, distance, cost_usd: toUsd(cost) })),
   excluded: routing.excluded
 })
+
+/** The buckets by their names in `tokens`, so that a charge can be recomputed from the two. */
+const bucketNames: { readonly [bucket: string]: string } = {
+  cacheRead: "cache_read",
+  cacheWrite5m: "cache_write_5m",
+  cacheWrite1h: "cache_write_1h",
+  audioInput: "audio_input"
+}
+
+const toRates = (rates: NonNullable<Receipt["rates"]>): { readonly [bucket: string]: string } =>
+  Object.fromEntries(Object.entries(rates).map(([bucket, rate]) => [bucketNames[bucket] ?? bucket, String(rate)]))
 
 const toTokens = ({ usage, usageEstimated }: Receipt): (typeof Generation.Type)["tokens"] =>
   usage === undefined

@@ -7,6 +7,9 @@ import { Result } from "effect"
 /** Deeper than any tool schema seen in practice, far from any stack limit. */
 export const maxDepth = 128
 
+/** Objects and arrays in one body. A million empty ones are small as text and a gigabyte once they are parsed. */
+export const maxContainers = 250_000
+
 export interface BodyFault {
   readonly message: string
 }
@@ -37,6 +40,7 @@ const structuralFault = (text: string): BodyFault | undefined => {
   /** Keys seen per open object; `undefined` for an open array. */
   const open: Array<Set<string> | undefined> = []
   let expectsKey = false
+  let containers = 0
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case quote: {
@@ -53,10 +57,12 @@ const structuralFault = (text: string): BodyFault | undefined => {
       }
       case 0x7b: // {
         open.push(new Set())
+        containers++
         expectsKey = true
         break
       case 0x5b: // [
         open.push(undefined)
+        containers++
         expectsKey = false
         break
       case 0x7d: // }
@@ -69,6 +75,7 @@ const structuralFault = (text: string): BodyFault | undefined => {
         break
     }
     if (open.length > maxDepth) return fault(`The request body nests deeper than ${maxDepth} levels`)
+    if (containers > maxContainers) return fault(`The request body has more than ${maxContainers} objects and arrays`)
   }
   return undefined
 }

@@ -107,7 +107,9 @@ describeGateway("A chat completion", (it) => {
         const plain = yield* gateway.chat(body)
         assert.strictEqual(plain.at("choices.0.finish_reason"), reason)
         const chunks = chunksOf((yield* gateway.chat({ ...body, stream: true })).text)
-        const reasons = chunks.map((chunk) => at(chunk, "choices", 0, "finish_reason")).filter((one) => one != null)
+        const reasons = chunks
+          .map((chunk) => at(chunk, "choices", 0, "finish_reason"))
+          .filter((one) => typeof one === "string")
         assert.deepStrictEqual(reasons, [reason])
         assert.deepStrictEqual(at(chunks.at(-1), "usage"), plain.at("usage"))
       })
@@ -154,6 +156,29 @@ describeGateway("A chat completion", (it) => {
           assert.include(answered.choices[0]?.message.content, `sunny on turn ${turn}`)
           if (answered.choices[0] !== undefined) messages.push(answered.choices[0].message)
         }
+      })
+    )
+
+  for (const stream of [false, true])
+    it.effect(`lets the SDK run the tools by itself (${stream ? "streamed" : "plain"})`, () =>
+      Effect.gen(function* () {
+        const { openai } = yield* TestGateway
+        const said: Array<unknown> = []
+        const tell = (args: string) => (said.push(JSON.parse(args)), "drizzle")
+        const parameters = { ...weatherTool.function.parameters, required: ["city"] }
+        const body = {
+          model: "claude-sonnet-5",
+          messages: [user("[call:get_weather] How is it outside?")],
+          tools: [{ type: "function" as const, function: { ...weatherTool.function, parameters, function: tell } }]
+        }
+        const text = yield* Effect.promise(() =>
+          stream
+            ? openai.chat.completions.runTools({ ...body, stream: true }).finalContent()
+            : openai.chat.completions.runTools(body).finalContent()
+        )
+        assert.strictEqual(text, "The tool answered: “drizzle”.")
+        assert.lengthOf(said, 1)
+        assert.isString(at(said[0], "city"))
       })
     )
 })

@@ -221,4 +221,12 @@ describeScripted("Bad input", (it) => {
       }
     })
   )
+
+  it.effect("puts no prompt and no key into the log", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const lines = (yield* gateway.logs).join("\n")
+      for (const hidden of [gateway.key, "sk-openai", secret]) assert.notInclude(lines, hidden)
+    })
+  )
 })

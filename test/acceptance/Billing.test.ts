@@ -3,18 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type OpenAI from "openai"
 
-import {
-  as,
-  at,
-  chunksOf,
-  costOf,
-  eventually,
-  receiptOf,
-  refusal,
-  settledBalance,
-  textIn,
-  user
-} from "../support/Chat.ts"
+import { as, chunksOf, costOf, eventually, receiptOf, refusal, settledBalance, textIn, user } from "../support/Chat.ts"
 import * as Scripted from "../support/ScriptedProvider.ts"
 import { ScriptedProvider } from "../support/ScriptedProvider.ts"
 import { describeGateway, describeScripted, type Tenant, TestGateway, usd } from "../support/TestGateway.ts"
@@ -25,18 +14,10 @@ const hello = { model: "gpt-4.1", messages: [user("Hello")], max_completion_toke
 /** The receipt says what was charged, and its tokens times its rates are exactly that. */
 const assertExplained = (receipt: { readonly at: (path: string) => unknown }, cost: bigint) => {
   assert.strictEqual(usd(String(receipt.at("cost_usd"))), cost)
-  const tokens = receipt.at("tokens")
   const rates = receipt.at("picodollars_per_token") as { readonly [bucket: string]: string }
-  const buckets = {
-    input: "input",
-    cacheRead: "cache_read",
-    cacheWrite5m: "cache_write_5m",
-    cacheWrite1h: "cache_write_1h",
-    audioInput: "audio_input",
-    output: "output"
-  }
-  const sum = Object.entries(buckets).reduce(
-    (total, [rate, bucket]) => total + BigInt(rates[rate] ?? "") * BigInt(Number(at(tokens, bucket))),
+  assert.lengthOf(Object.keys(rates), 6)
+  const sum = Object.entries(rates).reduce(
+    (total, [bucket, rate]) => total + BigInt(rate) * BigInt(Number(receipt.at(`tokens.${bucket}`))),
     0n
   )
   assert.strictEqual(sum, cost)
@@ -292,7 +273,7 @@ describeScripted("A client that leaves", (it) => {
       assert.lengthOf(said.split(" "), 21)
       // What was on its way when the client left counts as delivered; 500 words would be far more.
       assert.isAtLeast(Number(receipt.at("tokens.output")), 20)
-      assert.isAtMost(Number(receipt.at("tokens.output")), 200)
+      assert.isBelow(Number(receipt.at("tokens.output")), 400)
     })
   )
 

@@ -8,7 +8,11 @@ import { inject } from "vitest"
 import { answers, ScriptedProvider } from "../support/ScriptedProvider.ts"
 import { describeScriptedOnPostgres, type Reply, TestGateway, usd } from "../support/TestGateway.ts"
 
-const good = { model: "gpt-4o-mini", messages: [{ role: "user", content: "hi" }], max_completion_tokens: 5 }
+const good = {
+  model: "gpt-4o-mini",
+  messages: [{ role: "user", content: "the password is swordfish" }],
+  max_completion_tokens: 5
+}
 
 /** On the server, beside the gateway's own database. */
 const onServer = <A, E>(run: (sql: PgClient.PgClient, database: string) => Effect.Effect<A, E>) =>
@@ -159,6 +163,14 @@ describeScriptedOnPostgres("A dead database", (it) => {
       assert.strictEqual(yield* gateway.lingeringHolds, 0)
       assert.deepStrictEqual(yield* gateway.balance(), before)
       yield* recovered
+    })
+  )
+
+  it.effect("that is gone puts no prompt and no key into the log", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const lines = (yield* gateway.logs).join("\n")
+      for (const hidden of [gateway.key, "sk-openai", "swordfish"]) assert.notInclude(lines, hidden)
     })
   )
 })

@@ -7,7 +7,18 @@ import { RateLimitError } from "openai"
 import { inject } from "vitest"
 
 import { modelId } from "../../src/domain/Ids.ts"
-import { as, at, costOf, type Json, priced, receiptOf, refusal, settledBalance, user } from "../support/Chat.ts"
+import {
+  as,
+  at,
+  chunksOf,
+  costOf,
+  type Json,
+  priced,
+  receiptOf,
+  refusal,
+  settledBalance,
+  user
+} from "../support/Chat.ts"
 import * as Scripted from "../support/ScriptedProvider.ts"
 import { ScriptedProvider } from "../support/ScriptedProvider.ts"
 import { describeGateway, describeScripted, TestGateway, usd } from "../support/TestGateway.ts"
@@ -66,26 +77,28 @@ describeGateway(
         })
       )
 
-    it.effect("goes to the next candidate when the routed model is down, and bills that", () =>
-      Effect.gen(function* () {
-        const gateway = yield* TestGateway
-        const reply = yield* gateway.chat({ messages: [user("[fault:503 first] What is the capital of Chile?")] })
-        assert.strictEqual(reply.status, 200)
-        const receipt = yield* receiptOf(reply.at("id"))
-        const [first] = receipt.at("attempts") as ReadonlyArray<Json>
-        const served = String(reply.at("model"))
-        assert.notStrictEqual(first?.["model"], served)
-        assert.strictEqual(first?.["status"], 503)
-        assert.strictEqual(receipt.at("routing.candidates.0.model"), first?.["model"])
-        assert.strictEqual(receipt.at("routing.candidates.1.model"), served)
-        assert.strictEqual(reply.at("svc.routed_model"), served)
-        const usage = {
-          input: Number(reply.at("usage.prompt_tokens")),
-          output: Number(reply.at("usage.completion_tokens"))
-        }
-        assert.strictEqual(costOf(JSON.parse(reply.text)), yield* priced(served, usage))
-      })
-    )
+    for (const stream of [false, true])
+      it.effect(`goes on to the next candidate when the routed model is down, and bills that (stream: ${stream})`, () =>
+        Effect.gen(function* () {
+          const gateway = yield* TestGateway
+          const messages = [user(`[fault:503 first] What is the capital of Chile? ${stream}`)]
+          const reply = yield* gateway.chat({ messages, stream })
+          assert.strictEqual(reply.status, 200)
+          const answers: ReadonlyArray<Json> = stream ? chunksOf(reply.text) : [JSON.parse(reply.text)]
+          const last = answers.at(-1)
+          const served = String(last?.["model"])
+          for (const answer of answers) assert.strictEqual(answer["model"], served)
+          assert.strictEqual(at(answers[0], "svc", "routed_model"), served)
+          const receipt = yield* receiptOf(last?.["id"])
+          const down = receipt.at("attempts.0.model")
+          assert.notStrictEqual(down, served)
+          assert.strictEqual(receipt.at("attempts.0.status"), 503)
+          assert.strictEqual(receipt.at("routing.candidates.0.model"), down)
+          assert.strictEqual(receipt.at("routing.candidates.1.model"), served)
+          const { prompt_tokens: input, completion_tokens: output } = last?.["usage"] as Record<string, number>
+          assert.strictEqual(costOf(last), yield* priced(served, { input: input ?? 0, output: output ?? 0 }))
+        })
+      )
 
     it.effect("looks for a larger window when the prompt is too long", () =>
       Effect.gen(function* () {

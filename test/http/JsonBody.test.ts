@@ -33,6 +33,16 @@ describe("JsonBody", () => {
     }
   })
 
+  it("bounds how many objects and arrays a body may hold", () => {
+    const { maxContainers } = JsonBody
+    const many = (count: number) => `[${Array.from({ length: count }, () => "{}").join(",")}]`
+    assert.isTrue(Result.isSuccess(JsonBody.parse(many(maxContainers - 1))))
+    assert.strictEqual(
+      messageOf(many(maxContainers)),
+      `The request body has more than ${maxContainers} objects and arrays`
+    )
+  })
+
   it("names a repeated key, however it is spelled and wherever it is", () => {
     const repeated = /^The request body repeats the key "a" in one object$/
     for (const text of [

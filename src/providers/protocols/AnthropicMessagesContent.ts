@@ -4,7 +4,6 @@
  */
 import {
   type AssistantMessage,
-  type CacheControl,
   type ChatRequest,
   type Message,
   type Part,
@@ -13,9 +12,9 @@ import {
   type ToolMessage
 } from "../../domain/Conversation.ts"
 import { returning } from "../ReasoningDetails.ts"
-import { ephemeral } from "./CacheMarks.ts"
+import { breakpoints, ephemeral } from "./CacheMarks.ts"
 import { dataUri } from "./DataUri.ts"
-import { argumentsIn, asText } from "./Field.ts"
+import { argumentsIn, asText, isBlank } from "./Field.ts"
 import type { Json, WireCall } from "./Protocol.ts"
 import { instructionOf } from "./ResponseFormats.ts"
 import { wireIds } from "./WireIds.ts"
@@ -32,12 +31,11 @@ export interface Conversation {
 
 type Marks = ReadonlyMap<TextPart, Json>
 
-/** Anthropic refuses more breakpoints in one request. */
-const maxBreakpoints = 4
-
 export const conversationOf = (call: WireCall, format: ChatRequest["responseFormat"]): Conversation => {
   const { messages } = call.request
-  const marks = breakpoints(call.request)
+  const marks = new Map(
+    Array.from(breakpoints(call.request), ([part, control]) => [part, { cache_control: ephemeral(control) }] as const)
+  )
   const found = messages.findIndex((message) => message.role !== "system")
   const leading = found < 0 ? messages.length : found
   const instruction = format.type === "text" ? [] : [{ type: "text", text: instructionOf(format) }]
@@ -46,39 +44,6 @@ export const conversationOf = (call: WireCall, format: ChatRequest["responseForm
     messages: turnsOf(call, messages.slice(leading), marks)
   }
 }
-
-/**
- * Which text parts carry a breakpoint. The last ones win, because what they cover includes what earlier ones cover; and
- * an hour after five minutes is refused, so it becomes five minutes.
- */
-const breakpoints = ({ cacheControl, messages }: ChatRequest): Marks => {
-  const marked = messages
-    .flatMap((message): ReadonlyArray<Part> => message.content)
-    .flatMap((part) =>
-      part.type === "text" && part.cacheControl !== undefined && !isBlank(part.text)
-        ? [{ part, control: part.cacheControl }]
-        : []
-    )
-    .slice(cacheControl === undefined ? -maxBreakpoints : 1 - maxBreakpoints)
-  const short = marked.findIndex(({ control }) => control.ttl === "5m")
-  return new Map(
-    marked.map(({ control, part }, index) => [
-      part,
-      { cache_control: ephemeral(short >= 0 && index > short ? { ttl: "5m" } : control) }
-    ])
-  )
-}
-
-/** The automatic breakpoint stands last, so it too may not outlive an earlier one. */
-export const automaticBreakpoint = ({ cacheControl, messages }: ChatRequest): CacheControl | undefined =>
-  cacheControl &&
-  (messages.some((message) =>
-    message.content.some((part: Part) => part.type === "text" && part.cacheControl?.ttl === "5m")
-  )
-    ? { ttl: "5m" }
-    : cacheControl)
-
-const isBlank = (text: string): boolean => text.trim() === ""
 
 /** Blank texts are refused, and say nothing. */
 const textBlocks = (parts: ReadonlyArray<TextPart>, marks: Marks): ReadonlyArray<Json> =>

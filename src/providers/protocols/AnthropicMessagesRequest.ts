@@ -6,25 +6,24 @@ import { Result } from "effect"
 
 import { type ChatRequest, forcesTool, type Part } from "../../domain/Conversation.ts"
 import type { Failure } from "../../domain/Failure.ts"
-import { returning } from "../ReasoningDetails.ts"
-import { automaticBreakpoint, conversationOf } from "./AnthropicMessagesContent.ts"
+import { conversationOf } from "./AnthropicMessagesContent.ts"
 import { answerSchema, inputSchema } from "./AnthropicSchema.ts"
-import { ephemeral } from "./CacheMarks.ts"
+import { automaticBreakpoint, ephemeral } from "./CacheMarks.ts"
+import { bindingBeta, bindsThinking, claudeEffort, claudeThinking, thinkingFields } from "./ClaudeThinking.ts"
 import { dataUri } from "./DataUri.ts"
 import { dialects } from "./Dialects.ts"
 import { unsupported } from "./ErrorClassifier.ts"
 import type { Json, WireCall, WireRequest } from "./Protocol.ts"
-import { outputLimit, type Thinking, thinkingOf } from "./Thinking.ts"
+import { outputLimit, type Thinking } from "./Thinking.ts"
 
 /** The version that old and new models both accept. */
 const apiVersion = "2023-06-01"
-const bindingBeta = "thinking-binding-controls-2026-08-01"
 
 export const encode = (call: WireCall): Result.Result<WireRequest, Failure> => {
   const fault = unsayable(call)
   if (fault !== undefined) return Result.fail(unsupported(fault))
   const { request } = call
-  const thinking = effectiveThinking(call)
+  const thinking = claudeThinking(call)
   const automatic = automaticBreakpoint(request)
   const format = nativeFormat(call)
   const { messages, system } = conversationOf(call, format === undefined ? request.responseFormat : { type: "text" })
@@ -90,36 +89,6 @@ const choiceOf = (choice: ChatRequest["toolChoice"]): Json => {
   return { type: choice === "required" ? "any" : choice }
 }
 
-/** Thinking as this call can have it: not beside a forced tool, and not in a tool loop whose start was not signed. */
-const effectiveThinking = (call: WireCall): Thinking => {
-  const thinking = thinkingOf(call)
-  if (thinking.state !== "on") return thinking
-  const unsigned = thinking.budget !== undefined && inUnsignedLoop(call)
-  return forcesTool(call.request) || unsigned ? { state: "off" } : thinking
-}
-
-/** True when the conversation stands between a call and its answer and this model did not think before the call. */
-const inUnsignedLoop = ({ origin, request }: WireCall): boolean => {
-  const last = request.messages.findLast((message) => message.role !== "tool" && message.role !== "system")
-  return last?.role === "assistant" && last.toolCalls.length > 0 && returning(origin, last).length === 0
-}
-
-/** Models from 4.7 on, which are those that know `xhigh`, can be told to drop blocks whose prefix has changed. */
-const bindsThinking = ({ model }: WireCall, thinking: Thinking): boolean =>
-  thinking.state === "on" && thinking.budget === undefined && model.reasoning.efforts.includes("xhigh")
-
-const thinkingFields = ({ model, request }: WireCall, thinking: Thinking, binding: boolean): Json => {
-  const { budgetTokens, support } = model.reasoning
-  if (thinking.state === "off") return support === "optional" ? { thinking: { type: "disabled" } } : {}
-  if (thinking.state === "unset" || (budgetTokens !== undefined && thinking.budget === undefined)) return {}
-  const display = request.reasoning?.exclude === true ? "omitted" : "summarized"
-  const style =
-    thinking.budget === undefined
-      ? { type: "adaptive", display }
-      : { type: "enabled", budget_tokens: thinking.budget, display }
-  return { thinking: { ...style, ...(binding && { block_binding: { prefix_mismatch_behavior: "drop_block" } }) } }
-}
-
 /** The schema that this endpoint enforces, or `undefined` when the format has to be asked for in words. */
 const nativeFormat = ({ dialect, request }: WireCall): Json | undefined =>
   request.responseFormat.type === "json_schema" && dialects[dialect].jsonSchema
@@ -127,7 +96,7 @@ const nativeFormat = ({ dialect, request }: WireCall): Json | undefined =>
     : undefined
 
 const outputConfig = (thinking: Thinking, format: Json | undefined): Json => {
-  const effort = thinking.state === "on" && thinking.budget === undefined ? thinking.effort : undefined
+  const effort = claudeEffort(thinking)
   return effort === undefined && format === undefined
     ? {}
     : { output_config: { ...(effort && { effort }), ...(format && { format }) } }

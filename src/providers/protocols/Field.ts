@@ -23,6 +23,9 @@ export const asObjects = (value: unknown): ReadonlyArray<Fields> => asArray(valu
 export const asText = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined
 
+/** True for text without a word in it. */
+export const isBlank = (text: string): boolean => text.trim() === ""
+
 /** A finite number, also when it was written as a string. */
 export const asNumber = (value: unknown): number | undefined => {
   if (typeof value === "number") return Number.isFinite(value) ? value : undefined

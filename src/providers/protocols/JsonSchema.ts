@@ -2,9 +2,9 @@
 import { asArray, asObject, type Fields } from "./Field.ts"
 
 /** Keywords that hold one schema, a list of them, or a record of them. */
-const single = new Set(["items", "not", "if", "then", "else"])
+const single = new Set(["items", "additionalProperties", "contains", "not", "if", "then", "else"])
 const several = new Set(["anyOf", "oneOf", "allOf", "prefixItems"])
-const named = new Set(["properties", "$defs", "definitions"])
+const named = new Set(["properties", "patternProperties", "$defs", "definitions"])
 
 /** The value of a keyword with `rewrite` applied to the schemas directly within it. */
 export const within = (key: string, value: unknown, rewrite: (schema: Fields) => Fields): unknown => {

@@ -126,7 +126,7 @@ const echoOf = ({ call, dialect }: Writing, message: AssistantMessage, text: str
 const readable = (detail: Json): string => (typeof detail["text"] === "string" ? detail["text"] : "")
 
 /** Arguments go back as they came; only what no server could read is wrapped. */
-const readableArguments = (written: string): string => {
+export const readableArguments = (written: string): string => {
   if (written.trim() === "") return "{}"
   return isJsonObject(written) ? written : JSON.stringify({ _raw: written })
 }

@@ -4,6 +4,7 @@ import { Result, Schema } from "effect"
 import type { Completion } from "../../../src/domain/Completion.ts"
 import type { Json } from "../../../src/providers/protocols/Protocol.ts"
 import { protocols } from "../../../src/providers/protocols/Protocols.ts"
+import { junk, Pick, pieces, Sizes, spoiled } from "./fragments.ts"
 import { callOf, completed, decoded, streamed, thinker } from "./wire.ts"
 
 const Answer = Schema.Struct({
@@ -15,19 +16,6 @@ const Answer = Schema.Struct({
   ).check(Schema.isMaxLength(4))
 })
 type Answer = typeof Answer.Type
-/** Sizes of the pieces a text arrives in. */
-const Sizes = Schema.NonEmptyArray(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 7 })))
-
-const pieces = (text: string, sizes: ReadonlyArray<number>): ReadonlyArray<string> => {
-  const cut: Array<string> = []
-  for (let at = 0, turn = 0; at < text.length; turn++) {
-    const size = sizes[turn % sizes.length] ?? 1
-    cut.push(text.slice(at, at + size))
-    at += size
-  }
-  return cut
-}
-
 /** Takes one of each list in turn, so that parallel calls arrive mixed. */
 const interleaved = <A>(lists: ReadonlyArray<ReadonlyArray<A>>): ReadonlyArray<A> =>
   Array.from({ length: Math.max(0, ...lists.map((list) => list.length)) }, (_, row) =>
@@ -151,20 +139,6 @@ describe.each([
     const result = streamed(protocol, frames.slice(0, Math.abs(made.at) % last), call)
     assert.strictEqual(Result.isFailure(result) ? result.failure.reason._tag : "success", "Transient")
   })
-
-  const junk = [null, 0, -1, "", "x", "12", true, [], [null], {}, { a: null }, [[{ index: "1" }]], Number.MAX_VALUE]
-  /** `value` with the part that `pick` leads to replaced. */
-  const spoiled = (value: unknown, pick: number, by: unknown): unknown => {
-    const keys = typeof value === "object" && value !== null ? Object.keys(value) : []
-    const key = keys[pick % (keys.length + 1)]
-    if (typeof value !== "object" || value === null || key === undefined) return by
-    const next = Math.floor(pick / (keys.length + 1))
-    const entries = Object.entries(value).map(
-      ([at, part]) => [at, at === key ? spoiled(part, next, by) : part] as const
-    )
-    return Array.isArray(value) ? entries.map(([, part]) => part) : Object.fromEntries(entries)
-  }
-  const Pick = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
 
   it.prop("no body and no chunk is strange enough to throw", { Answer, Sizes, Pick, Other: Pick }, (made) => {
     const by = junk[made.Other % junk.length]

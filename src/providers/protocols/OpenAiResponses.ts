@@ -1,0 +1,32 @@
+/**
+ * OpenAI's Responses API, for OpenAI, Azure and xAI. Nothing is kept at the provider: every request carries the whole
+ * conversation, with the reasoning that the model gave out encrypted, and only that model gets it back.
+ */
+import { failureOf } from "./ErrorClassifier.ts"
+import { encode } from "./OpenAiResponsesRequest.ts"
+import { decode, reader } from "./OpenAiResponsesResponse.ts"
+import type { FieldTable, Protocol } from "./Protocol.ts"
+
+const fields: FieldTable = {
+  messages: "translated",
+  tools: "translated",
+  toolChoice: "translated",
+  parallelToolCalls: "sent",
+  responseFormat: "translated",
+  reasoning: "translated",
+  maxOutputTokens: "translated",
+  temperature: "sent",
+  topP: "sent",
+  // The API has no word for it: the gateway cuts the text by itself.
+  stop: "translated",
+  frequencyPenalty: "refused",
+  presencePenalty: "refused",
+  // Prompts are cached without being asked to.
+  cacheControl: "refused",
+  promptCacheKey: "sent",
+  promptCacheRetention: "sent",
+  // As the cache affinity that the call carries: the client's own id never leaves the house.
+  sessionId: "translated"
+}
+
+export const openAiResponses: Protocol = { fields, encode, decode, reader, failure: failureOf }
