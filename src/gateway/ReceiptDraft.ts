@@ -117,4 +117,7 @@ export class ReceiptDraft {
 }
 
 /** A provider's message may quote the prompt, and a receipt holds nothing of what was said. */
-const withoutMessage = ({ message: _, ...attempt }: Attempt): Attempt => attempt
+const withoutMessage = (attempt: Attempt): Attempt => {
+  const { message: _said, ...rest } = attempt
+  return rest
+}

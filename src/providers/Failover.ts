@@ -28,14 +28,9 @@ export const defaults: Limits = {
 /** The targets that may still answer after `failed` did not, in their order. */
 export const remaining = (failed: Target, others: ReadonlyArray<Target>, failure: Failure): ReadonlyArray<Target> => {
   if (!policyOf(failure).failOver) return []
-  switch (failure.reason._tag) {
-    case "ContextTooLong":
-      return others.filter(({ endpoint }) => endpoint.contextWindow > failed.endpoint.contextWindow)
-    case "Unsupported":
-      return others.filter(({ model }) => model.id !== failed.model.id)
-    default:
-      return others
-  }
+  return failure.reason._tag === "ContextTooLong"
+    ? others.filter(({ endpoint }) => endpoint.contextWindow > failed.endpoint.contextWindow)
+    : others
 }
 
 /**

@@ -94,9 +94,9 @@ const dataUriOf = Effect.fnUntraced(function* (response: HttpClientResponse.Http
   if (status === 404 || status === 410) return yield* unusable("was not found")
   if (status !== 200) return yield* unusable(`could not be loaded (status ${status})`)
   if ((headers["content-encoding"] ?? "identity") !== "identity") return yield* unusable("is sent compressed")
-  const type = typeOf(headers["content-type"] ?? "")
-  const signature = signatures.get(type)
-  if (signature === undefined) return yield* unusable("is not of type JPEG, PNG, GIF or WebP")
+  const declared = typeOf(headers["content-type"] ?? "")
+  if (!signatures.has(declared) && !untold.has(declared))
+    return yield* unusable("is not of type JPEG, PNG, GIF or WebP")
 
   const packets: Array<Uint8Array> = []
   let size = 0
@@ -108,10 +108,18 @@ const dataUriOf = Effect.fnUntraced(function* (response: HttpClientResponse.Http
     return Effect.void
   })
   const bytes = Buffer.concat(packets)
-  if (!signature.test(bytes.toString("latin1", 0, signatureLength)))
-    return yield* unusable(`is not the ${type} it claims`)
+  const start = bytes.toString("latin1", 0, signatureLength)
+  const type = Array.from(signatures).find(([, signature]) => signature.test(start))?.[0]
+  if (untold.has(declared) ? type === undefined : type !== declared) {
+    return yield* unusable(
+      untold.has(declared) ? "is not a JPEG, PNG, GIF or WebP" : `is not the ${declared} it claims`
+    )
+  }
   return `data:${type};base64,${bytes.toString("base64")}`
 })
+
+/** What file stores send for files they know nothing about: the bytes alone decide. */
+const untold: ReadonlySet<string> = new Set(["", "application/octet-stream", "binary/octet-stream"])
 
 /** The media type without its parameters, with the name that some servers have for JPEG put right. */
 const typeOf = (contentType: string): string => {

@@ -69,7 +69,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
       }),
       turns.withPermit,
       Effect.map((dataUri) => [image.url, dataUri] as const),
-      Effect.mapError(({ why }) => invalid(`The image at ${image.positions[0]} ${why}.`))
+      Effect.mapError(({ why }) => unsupported(`The image at ${image.positions[0]} ${why}.`))
     )
 
   return ImageFetch.of({
@@ -77,13 +77,13 @@ const make = Effect.fnUntraced(function* (options: Options) {
       const images = remoteImages(request)
       if (images.length === 0) return request
       if (images.reduce((sum, { positions }) => sum + positions.length, 0) > maxImages)
-        return yield* invalid(`The request has more than ${maxImages} images given by URL.`)
+        return yield* unsupported(`The request has more than ${maxImages} images given by URL.`)
       let bytesLeft = maxRequestBytes
       const take = (bytes: number) => (bytesLeft -= bytes) >= 0
       const loaded = yield* Effect.forEach(images, (image) => load(image, take), { concurrency: maxPerRequest }).pipe(
         Effect.timeoutOrElse({
           duration: requestPatience,
-          orElse: () => Effect.fail(invalid("The images of the request did not load in time."))
+          orElse: () => Effect.fail(unsupported("The images of the request did not load in time."))
         })
       )
       return withImages(request, new Map(loaded))
@@ -139,4 +139,5 @@ const withImages = (request: ChatRequest, dataUris: ReadonlyMap<string, string>)
   })
 })
 
-const invalid = (message: string): Failure => new Failure({ reason: { _tag: "Invalid" }, message })
+/** Another target may take the URL itself. */
+const unsupported = (message: string): Failure => new Failure({ reason: { _tag: "Unsupported" }, message })

@@ -95,23 +95,11 @@ describeGateway(
           assert.strictEqual(receipt.at("attempts.0.status"), 503)
           assert.strictEqual(receipt.at("routing.candidates.0.model"), down)
           assert.strictEqual(receipt.at("routing.candidates.1.model"), served)
-          const { prompt_tokens: input, completion_tokens: output } = last?.["usage"] as Record<string, number>
-          assert.strictEqual(costOf(last), yield* priced(served, { input: input ?? 0, output: output ?? 0 }))
+          const count = (name: string) => Number(at(last, "usage", name))
+          const tokens = { input: count("prompt_tokens"), output: count("completion_tokens") }
+          assert.strictEqual(costOf(last), yield* priced(served, tokens))
         })
       )
-
-    it.effect("looks for a larger window when the prompt is too long", () =>
-      Effect.gen(function* () {
-        const gateway = yield* TestGateway
-        const models = ["claude-haiku-4-5", "claude-sonnet-5"].map((id) => modelId(id))
-        const tenant = yield* gateway.tenant("1", { models })
-        const body = { reasoning_effort: "none", messages: [user("[fault:context on=claude-haiku-4-5] Long.")] }
-        const reply = yield* gateway.chat(body, as(tenant))
-        assert.strictEqual(reply.at("model"), "claude-sonnet-5")
-        const all = yield* gateway.chat({ ...body, messages: [user("[fault:context] Long.")] }, as(tenant))
-        assert.deepStrictEqual([all.status, all.at("error.code")], [400, "invalid_request"])
-      })
-    )
 
     it.effect("asks the same endpoint again when it is the only one", () =>
       Effect.gen(function* () {

@@ -42,6 +42,8 @@ const codesOf: { readonly [V in Verdict]?: ReadonlyArray<string> } = {
   Refused: [
     "content_filter",
     "content_policy_violation",
+    "image_content_policy_violation",
+    "invalid_prompt",
     "ResponsibleAIPolicyViolation",
     "data_inspection_failed",
     "moderation",
@@ -55,9 +57,29 @@ const codesOf: { readonly [V in Verdict]?: ReadonlyArray<string> } = {
     "DeploymentNotFound",
     "unsupported_parameter",
     "unsupported_value",
-    "unknown_parameter"
+    "unknown_parameter",
+    // Another target gets the conversation without it.
+    "invalid_encrypted_content"
   ],
-  Invalid: ["invalid_image_url", "empty_array", "1210", "1211", "1212", "1213", "1214", "base_resp.2013"],
+  Invalid: [
+    "invalid_image_url",
+    "invalid_image",
+    "invalid_image_format",
+    "invalid_base64_image",
+    "image_parse_error",
+    "image_too_large",
+    "image_too_small",
+    "image_file_too_large",
+    "unsupported_image_media_type",
+    "failed_to_download_image",
+    "empty_array",
+    "1210",
+    "1211",
+    "1212",
+    "1213",
+    "1214",
+    "base_resp.2013"
+  ],
   rate_limited: [
     "rate_limit_exceeded",
     "rate_limit_error",
@@ -158,6 +180,7 @@ export const texts: ReadonlyArray<TextRule> = [
   {
     pattern: anyOf(
       /with reasoning_effort are not supported|does not support effort level/,
+      /encrypted content .{0,200}could not be (?:verified|decrypted)/,
       /thinking\.type\.\w+.{0,5} is not supported/,
       /content blocks are expected to be either|not supported (?:with|for|by) this model/,
       /model .{0,200}(?:does not exist|not found|does not support)|do not have access to/

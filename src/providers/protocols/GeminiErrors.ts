@@ -1,6 +1,6 @@
 /**
- * What went wrong, from the details that Google puts beside its messages: a quota that waiting does not lift, an invalid
- * key behind a 400, the time to wait. Everything else is for the classifier that all protocols share.
+ * What went wrong, from the details that Google puts beside its messages: a quota that waiting does not lift, an
+ * invalid key behind a 400, the time to wait. Everything else is for the classifier that all protocols share.
  */
 import { Duration } from "effect"
 
@@ -38,8 +38,16 @@ const refined = (failure: Failure, body: unknown): Failure => {
 }
 
 /** Texts about one model's abilities or about our own echo, which Google calls invalid arguments. */
-const modelsOwn =
-  /thought.?signature|not enabled for|is unsupported|unsupported mime type|only works in thinking mode|invalid function name/i
+const modelsOwn = new RegExp(
+  [
+    /thought.?signature/,
+    /not enabled for|is unsupported|unsupported mime type/,
+    /only works in thinking mode|invalid function name/
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+  "i"
+)
 
 const verdictOf = ({ message, reason }: Failure, error: Fields): Verdict | undefined => {
   const details = asObjects(error["details"])

@@ -1,6 +1,6 @@
 /**
- * Usage as Gemini reports it, in disjoint buckets. The prompt includes what was cached, but the candidates leave out the
- * thoughts; every chunk of a stream repeats the counts so far, so the last ones count.
+ * Usage as Gemini reports it, in disjoint buckets. The prompt includes what was cached, but the candidates leave out
+ * the thoughts; every chunk of a stream repeats the counts so far, so the last ones count.
  */
 import { fromInclusive, type Usage } from "../../domain/Usage.ts"
 import { asNumber, asObject, asObjects, type Fields } from "./Field.ts"

@@ -44,7 +44,7 @@ interface Text {
 
 interface Item {
   readonly index: number
-  readonly id: string | undefined
+  id: string | undefined
   readonly type: ItemType
   readonly texts: Array<Text>
   /** Of a tool call: its number in the answer, once its name is known. */
@@ -121,8 +121,11 @@ const itemOf = (items: Items, index: number | undefined, fields: Fields): Item |
 const itemAt = ({ list }: Items, { id, index }: Place, type: ItemType): Item | undefined => {
   const found =
     (id === undefined ? undefined : list.find((item) => item.id === id)) ?? list.find((item) => item.index === index)
-  // Two types at one place cannot both be right; what was said first stays.
-  if (found !== undefined) return found.type === type ? found : undefined
+  if (found !== undefined) {
+    found.id ??= id
+    // Two types at one place cannot both be right; what was said first stays.
+    return found.type === type ? found : undefined
+  }
   const item: Item = {
     index: index ?? Math.max(-1, ...list.map((other) => other.index)) + 1,
     id,

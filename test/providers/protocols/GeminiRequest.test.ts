@@ -163,7 +163,9 @@ it("has a type for every audio format", () => {
   const content = audioFormats.map((format) => ({ type: "audio", data: format, format }) as const)
   const [turn] = asked({ messages: [{ role: "user", content }] })["contents"] as ReadonlyArray<Json>
   assert.deepStrictEqual(
-    (turn?.["parts"] as ReadonlyArray<{ readonly inlineData: Json }>).map((part) => part.inlineData["mimeType"]),
+    (turn as { readonly parts: ReadonlyArray<{ readonly inlineData: Json }> }).parts.map(
+      (part) => part.inlineData["mimeType"]
+    ),
     ["audio/mpeg", "audio/wav", "audio/m4a", "audio/webm", "audio/ogg", "audio/flac", "audio/opus"]
   )
 })

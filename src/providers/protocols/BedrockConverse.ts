@@ -1,0 +1,30 @@
+/**
+ * Amazon Bedrock's Converse, one protocol for models of many makers. The gateway never weakens a request in silence:
+ * what this protocol has no word for is said in its prompt, dropped where the contract allows, or refused.
+ */
+import { failureOf } from "./BedrockConverseErrors.ts"
+import { encode } from "./BedrockConverseRequest.ts"
+import { decode, reader } from "./BedrockConverseResponse.ts"
+import type { FieldTable, Protocol } from "./Protocol.ts"
+
+const fields: FieldTable = {
+  messages: "translated",
+  tools: "translated",
+  toolChoice: "translated",
+  // There is no switch; calls after the first are left out of the answer.
+  parallelToolCalls: "translated",
+  responseFormat: "translated",
+  reasoning: "translated",
+  maxOutputTokens: "translated",
+  temperature: "translated",
+  topP: "sent",
+  stop: "sent",
+  frequencyPenalty: "refused",
+  presencePenalty: "refused",
+  cacheControl: "translated",
+  promptCacheKey: "refused",
+  promptCacheRetention: "refused",
+  sessionId: "refused"
+}
+
+export const bedrockConverse: Protocol = { fields, encode, decode, reader, failure: failureOf }

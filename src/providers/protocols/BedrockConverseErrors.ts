@@ -1,0 +1,67 @@
+/**
+ * What went wrong, by the name that AWS gives an error: in a header of a refused request, as the type of an event in a
+ * stream. Names that leave it open are settled by the text, and everything else by the classifier all protocols share.
+ */
+import type { Failure } from "../../domain/Failure.ts"
+import * as ErrorClassifier from "./ErrorClassifier.ts"
+import type { Verdict } from "./ErrorTables.ts"
+import { asObject, asText, parsed } from "./Field.ts"
+import type { ErrorResponse } from "./Protocol.ts"
+
+/** By name, in lower case: answers and streams spell them differently. */
+const verdicts: ReadonlyMap<string, Verdict> = new Map([
+  ["throttlingexception", "rate_limited"],
+  ["toomanyrequestsexception", "rate_limited"],
+  ["servicequotaexceededexception", "rate_limited"],
+  ["modelnotreadyexception", "overloaded"],
+  ["serviceunavailableexception", "overloaded"],
+  ["modeltimeoutexception", "timeout"],
+  ["modelerrorexception", "server"],
+  ["modelstreamerrorexception", "server"],
+  ["internalserverexception", "server"],
+  ["internalfailure", "server"],
+  ["resourcenotfoundexception", "Unsupported"],
+  ["accessdeniedexception", "Credentials"],
+  ["unrecognizedclientexception", "Credentials"],
+  ["expiredtokenexception", "Credentials"],
+  ["invalidsignatureexception", "Credentials"],
+  ["incompletesignature", "Credentials"],
+  ["incompletesignatureexception", "Credentials"],
+  ["missingauthenticationtokenexception", "Credentials"],
+  ["invalidclienttokenid", "Credentials"],
+  ["optinrequired", "Credentials"]
+])
+
+/** What AWS calls invalid or denied and is a matter of this model: its name, our access to it, what it can do. */
+const modelsOwn =
+  /model identifier|access to the model|(?:isn't|isn’t|is not|not) supported|doesn't support|does not support/i
+
+/** The failure behind an answer with an error status. */
+export const failureOf = (response: ErrorResponse): Failure => {
+  const body = asObject(parsed(response.body))
+  // `ThrottlingException:http://…` in the header, `com.amazon.coral#ThrottlingException` in the body.
+  const name = response.headers["x-amzn-errortype"] ?? asText(body?.["__type"])?.split("#").at(-1)
+  return named(name?.split(":", 1)[0] ?? "", ErrorClassifier.failureOf(response))
+}
+
+/** The failure that an exception in a stream stands for. */
+export const failureIn = (event: string, data: string): Failure =>
+  named(event, ErrorClassifier.failureIn(parsed(data) ?? data))
+
+const named = (name: string, failure: Failure): Failure => {
+  const { message, reason, status } = failure
+  const known = {
+    ...(status !== undefined && { status }),
+    ...(reason._tag === "Transient" && reason.retryAfter && { wait: reason.retryAfter })
+  }
+  const verdict = verdictOf(name.toLowerCase(), failure)
+  return verdict === undefined ? failure : ErrorClassifier.failed(verdict, message, known)
+}
+
+const verdictOf = (name: string, { message, reason }: Failure): Verdict | undefined => {
+  const open = name === "validationexception" || name === "accessdeniedexception"
+  if (open && modelsOwn.test(message)) return "Unsupported"
+  // The same request would be refused again, whatever its text reminds of.
+  if (name === "validationexception" && reason._tag === "Transient") return "Invalid"
+  return verdicts.get(name)
+}

@@ -1,0 +1,106 @@
+/**
+ * What the makers of Bedrock's models take beyond what Converse unifies, as data. Model ids name the maker
+ * (`us.anthropic.claude-…`); the id of an inference profile of one's own does not, so the catalog's owner counts too.
+ */
+import { bindingBeta, bindsThinking, claudeEffort, claudeThinking, thinkingFields } from "./ClaudeThinking.ts"
+import type { Json, WireCall } from "./Protocol.ts"
+import { type Thinking, thinkingOf } from "./Thinking.ts"
+
+export interface Family {
+  /** Thinking as a call to these models can have it. */
+  readonly thinking: (call: WireCall) => Thinking
+  /** How thinking is said, in `additionalModelRequestFields`. */
+  readonly thinkingFields: (call: WireCall, thinking: Thinking) => Json
+  /** The format that clients know their reasoning details by. */
+  readonly reasoningFormat: string
+  /** The schema of an answer is enforced. */
+  readonly jsonSchema: boolean
+  /** How long a prefix can be cached; elsewhere a cache point is refused. */
+  readonly caching: "none" | "5m" | "5m or 1h"
+  /** Temperature and top_p may be sent together. */
+  readonly bothSamplings: boolean
+}
+
+/** Models that Converse serves and nothing else is known of. */
+const other: Family = {
+  thinking: thinkingOf,
+  thinkingFields: () => ({}),
+  reasoningFormat: "unknown",
+  jsonSchema: false,
+  caching: "none",
+  bothSamplings: true
+}
+
+const claude: Family = {
+  thinking: claudeThinking,
+  thinkingFields: (call, thinking) => {
+    const binding = bindsThinking(call, thinking)
+    const effort = claudeEffort(thinking)
+    return {
+      ...thinkingFields(call, thinking, binding),
+      ...(effort && { output_config: { effort } }),
+      ...(binding && { anthropic_beta: [bindingBeta] })
+    }
+  },
+  reasoningFormat: "anthropic-claude-v1",
+  jsonSchema: true,
+  caching: "5m or 1h",
+  bothSamplings: false
+}
+
+const nova: Family = {
+  ...other,
+  // At `high` Nova takes no limit of its output, and the limit is a promise to the client.
+  thinking: (call) => {
+    const thinking = thinkingOf(call)
+    return isUnlimited(thinking) && call.request.maxOutputTokens !== undefined
+      ? { state: "on", effort: "medium" }
+      : thinking
+  },
+  thinkingFields: (_call, thinking) => {
+    if (thinking.state === "unset") return {}
+    if (thinking.state === "off") return { reasoningConfig: { type: "disabled" } }
+    const { effort } = thinking
+    return { reasoningConfig: { type: "enabled", ...(effort && { maxReasoningEffort: effort }) } }
+  },
+  caching: "5m"
+}
+
+/** Nova at `high` refuses limits and sampling; other makers' `high` is told by other fields. */
+const isUnlimited = (thinking: Thinking): boolean => thinking.state === "on" && thinking.effort === "high"
+
+/** True when this call may have an `inferenceConfig` with a limit and sampling. */
+export const isConfigurable = (family: Family, thinking: Thinking): boolean =>
+  family !== nova || !isUnlimited(thinking)
+
+const effortOf = (thinking: Thinking): string | undefined => (thinking.state === "on" ? thinking.effort : undefined)
+
+const gptOss: Family = {
+  ...other,
+  thinkingFields: (_call, thinking) => {
+    const effort = effortOf(thinking)
+    return effort === undefined ? {} : { reasoning_effort: effort }
+  }
+}
+
+const gpt: Family = {
+  ...other,
+  thinkingFields: (_call, thinking) => {
+    const effort = effortOf(thinking)
+    return effort === undefined ? {} : { reasoning: { effort } }
+  }
+}
+
+const makers: ReadonlyArray<readonly [id: RegExp, family: Family]> = [
+  [/(?:^|[./])anthropic\./, claude],
+  [/(?:^|[./])amazon\.nova-/, nova],
+  [/(?:^|[./])openai\.gpt-oss-/, gptOss],
+  [/(?:^|[./])openai\./, gpt]
+]
+const owners: ReadonlyMap<string, Family> = new Map([
+  ["anthropic", claude],
+  ["amazon", nova]
+])
+
+export const familyOf = ({ model, upstream }: WireCall): Family =>
+  makers.find(([id]) => id.test(upstream))?.[1] ?? owners.get(model.ownedBy) ?? other
