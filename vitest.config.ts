@@ -1,10 +1,18 @@
 /** One test run: databases for the suites are prepared once, and worker processes are reused between files. */
 import { defineConfig } from "vitest/config"
 
+import { EngineReporter } from "./test/support/EngineReporter.ts"
+
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/databases.ts"],
+    // `TEST_REPORT` names a file for the run's results as JSON, for whoever counts them.
+    reporters: [
+      "default",
+      new EngineReporter(),
+      ...(process.env["TEST_REPORT"] ? [["json", { outputFile: process.env["TEST_REPORT"] }] as const] : [])
+    ],
     // Every worker that loads Effect and the embedded engine anew pays a second for it.
     pool: "forks",
     isolate: false,

@@ -47,4 +47,14 @@ export interface Account {
   readonly provider: Provider
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted
+  /** With these, requests are signed and `apiKey` is not sent. */
+  readonly aws?: AwsCredentials
+}
+
+export interface AwsCredentials {
+  readonly accessKeyId: string
+  readonly secretAccessKey: Redacted.Redacted
+  /** Of temporary credentials. */
+  readonly sessionToken?: Redacted.Redacted
+  readonly region: string
 }

@@ -1,7 +1,8 @@
 /** How our key reaches a provider. The one place that opens a provider's secret. */
-import { Redacted } from "effect"
+import { Effect, Redacted } from "effect"
 
-import type { Account, Provider } from "../catalog/Provider.ts"
+import type { Account, AwsCredentials, Provider } from "../catalog/Provider.ts"
+import * as AwsSignature from "./AwsSignature.ts"
 
 type Headers = { readonly [name: string]: string }
 
@@ -12,5 +13,16 @@ const schemes = {
   none: () => ({})
 } as const satisfies Record<Provider["auth"], (key: string) => Headers>
 
-/** The headers that identify us to this provider. */
-export const headersOf = (account: Account): Headers => schemes[account.provider.auth](Redacted.value(account.apiKey))
+/** The headers that identify us to this provider, for one request and for now. */
+export const headersOf = (account: Account, request: AwsSignature.Signable): Effect.Effect<Headers> =>
+  account.aws === undefined
+    ? Effect.succeed(schemes[account.provider.auth](Redacted.value(account.apiKey)))
+    : AwsSignature.headersOf(signerOf(account.aws), request)
+
+const signerOf = ({ accessKeyId, region, secretAccessKey, sessionToken }: AwsCredentials): AwsSignature.Signer => ({
+  accessKeyId,
+  secretAccessKey: Redacted.value(secretAccessKey),
+  ...(sessionToken && { sessionToken: Redacted.value(sessionToken) }),
+  region,
+  service: "bedrock"
+})

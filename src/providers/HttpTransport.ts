@@ -13,8 +13,9 @@ import type { Account } from "../catalog/Provider.ts"
 import { broken, type Failure, transient } from "../domain/Failure.ts"
 import * as Auth from "./Auth.ts"
 import { classify } from "./Disconnect.ts"
+import { framings } from "./Framing.ts"
 import type { ErrorResponse, Frame, WireRequest } from "./protocols/Protocol.ts"
-import * as SseFrames from "./SseFrames.ts"
+import type { FrameParser } from "./SseFrames.ts"
 import { defaults, type Timeouts } from "./Timeouts.ts"
 import { monotonicMillis, type Packets, watched } from "./Watchdog.ts"
 
@@ -76,7 +77,8 @@ const make = Effect.fnUntraced(function* (timeouts: Timeouts) {
   const connect = Effect.fnUntraced(function* (exchange: Exchange, accept: string, firstByte: Duration.Duration) {
     const socket = yield* Scope.fork(yield* Effect.scope)
     const startedAtMillis = yield* monotonicMillis
-    const response = yield* client.execute(requestOf(exchange, accept)).pipe(
+    const request = yield* requestOf(exchange, accept)
+    const response = yield* client.execute(request).pipe(
       Scope.provide(socket),
       // A span would carry our headers, and its trace would travel to the provider: the attempt has a span of its own.
       Effect.provideService(HttpClient.TracerDisabledWhen, Function.constTrue),
@@ -97,18 +99,24 @@ const make = Effect.fnUntraced(function* (timeouts: Timeouts) {
       return isJson(media) ? yield* readJson(packets) : yield* unexpected(media)
     }, Effect.scoped),
     open: Effect.fnUntraced(function* (exchange) {
-      const { media, packets } = yield* connect(exchange, "text/event-stream", timeouts.firstByte)
-      if (media === "text/event-stream" || media === "") return { _tag: "Frames", frames: framesOf(packets) }
+      const framing = framings[exchange.wire.framing ?? "sse"]
+      const { media, packets } = yield* connect(exchange, framing.media, timeouts.firstByte)
+      if (media === framing.media || media === "") return { _tag: "Frames", frames: framesOf(packets, framing.make()) }
       return isJson(media) ? { _tag: "Json", body: yield* readJson(packets) } : yield* unexpected(media)
     })
   })
 })
 
-const requestOf = ({ account, wire }: Exchange, accept: string): HttpClientRequest.HttpClientRequest =>
-  HttpClientRequest.post(`${account.baseUrl}${wire.path}`).pipe(
-    HttpClientRequest.bodyText(JSON.stringify(wire.body), "application/json"),
-    HttpClientRequest.setHeaders({ accept, "accept-encoding": "identity", ...wire.headers, ...Auth.headersOf(account) })
+const requestOf = Effect.fnUntraced(function* ({ account, wire }: Exchange, accept: string) {
+  const url = `${account.baseUrl}${wire.path}`
+  const body = JSON.stringify(wire.body)
+  const contentType = "application/json"
+  const identity = yield* Auth.headersOf(account, { url, body, contentType })
+  return HttpClientRequest.post(url).pipe(
+    HttpClientRequest.bodyText(body, contentType),
+    HttpClientRequest.setHeaders({ accept, "accept-encoding": "identity", ...wire.headers, ...identity })
   )
+})
 
 const mediaOf = (response: HttpClientResponse.HttpClientResponse): string =>
   (response.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? ""
@@ -159,8 +167,7 @@ const refused = Effect.fnUntraced(function* (
   return yield* exchange.failure({ status: response.status, headers: response.headers, body: textOf(body) })
 })
 
-const framesOf = (packets: Packets): Pull.Pull<Arr.NonEmptyReadonlyArray<Frame>, Failure> => {
-  const parser = SseFrames.make()
+const framesOf = (packets: Packets, parser: FrameParser): Pull.Pull<Arr.NonEmptyReadonlyArray<Frame>, Failure> => {
   let ended = false
   const emit = (read: Result.Result<ReadonlyArray<Frame>, Failure>) => {
     if (Result.isFailure(read)) return Effect.fail(read.failure)

@@ -1,6 +1,6 @@
 /**
  * What went wrong, by the name that AWS gives an error: in a header of a refused request, as the type of an event in a
- * stream. Names that leave it open are settled by the text, and everything else by the classifier all protocols share.
+ * stream. What the name leaves open is settled by the classifier that all protocols share.
  */
 import type { Failure } from "../../domain/Failure.ts"
 import * as ErrorClassifier from "./ErrorClassifier.ts"
@@ -32,9 +32,8 @@ const verdicts: ReadonlyMap<string, Verdict> = new Map([
   ["optinrequired", "Credentials"]
 ])
 
-/** What AWS calls invalid or denied and is a matter of this model: its name, our access to it, what it can do. */
-const modelsOwn =
-  /model identifier|access to the model|(?:isn't|isn’t|is not|not) supported|doesn't support|does not support/i
+/** What AWS calls invalid and is a matter of this model: its name, or what it can do. */
+const modelsOwn = /model identifier|(?:isn't|isn’t|not) supported|(?:doesn't|doesn’t|not) support\b/i
 
 /** The failure behind an answer with an error status. */
 export const failureOf = (response: ErrorResponse): Failure => {
@@ -59,9 +58,8 @@ const named = (name: string, failure: Failure): Failure => {
 }
 
 const verdictOf = (name: string, { message, reason }: Failure): Verdict | undefined => {
-  const open = name === "validationexception" || name === "accessdeniedexception"
-  if (open && modelsOwn.test(message)) return "Unsupported"
+  if (name !== "validationexception") return verdicts.get(name)
+  if (modelsOwn.test(message)) return "Unsupported"
   // The same request would be refused again, whatever its text reminds of.
-  if (name === "validationexception" && reason._tag === "Transient") return "Invalid"
-  return verdicts.get(name)
+  return reason._tag === "Transient" ? "Invalid" : undefined
 }

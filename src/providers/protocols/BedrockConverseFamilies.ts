@@ -11,6 +11,8 @@ export interface Family {
   readonly thinking: (call: WireCall) => Thinking
   /** How thinking is said, in `additionalModelRequestFields`. */
   readonly thinkingFields: (call: WireCall, thinking: Thinking) => Json
+  /** Whether an output limit and sampling may stand beside this thinking. */
+  readonly takesLimits: (thinking: Thinking) => boolean
   /** The format that clients know their reasoning details by. */
   readonly reasoningFormat: string
   /** The schema of an answer is enforced. */
@@ -25,11 +27,14 @@ export interface Family {
 const other: Family = {
   thinking: thinkingOf,
   thinkingFields: () => ({}),
+  takesLimits: () => true,
   reasoningFormat: "unknown",
   jsonSchema: false,
   caching: "none",
   bothSamplings: true
 }
+
+const effortOf = (thinking: Thinking): string | undefined => (thinking.state === "on" ? thinking.effort : undefined)
 
 const claude: Family = {
   thinking: claudeThinking,
@@ -42,6 +47,7 @@ const claude: Family = {
       ...(binding && { anthropic_beta: [bindingBeta] })
     }
   },
+  takesLimits: () => true,
   reasoningFormat: "anthropic-claude-v1",
   jsonSchema: true,
   caching: "5m or 1h",
@@ -50,13 +56,14 @@ const claude: Family = {
 
 const nova: Family = {
   ...other,
-  // At `high` Nova takes no limit of its output, and the limit is a promise to the client.
+  // A limit is a promise to the client, so it comes before the highest effort.
   thinking: (call) => {
     const thinking = thinkingOf(call)
-    return isUnlimited(thinking) && call.request.maxOutputTokens !== undefined
+    return !nova.takesLimits(thinking) && call.request.maxOutputTokens !== undefined
       ? { state: "on", effort: "medium" }
       : thinking
   },
+  takesLimits: (thinking) => effortOf(thinking) !== "high",
   thinkingFields: (_call, thinking) => {
     if (thinking.state === "unset") return {}
     if (thinking.state === "off") return { reasoningConfig: { type: "disabled" } }
@@ -65,15 +72,6 @@ const nova: Family = {
   },
   caching: "5m"
 }
-
-/** Nova at `high` refuses limits and sampling; other makers' `high` is told by other fields. */
-const isUnlimited = (thinking: Thinking): boolean => thinking.state === "on" && thinking.effort === "high"
-
-/** True when this call may have an `inferenceConfig` with a limit and sampling. */
-export const isConfigurable = (family: Family, thinking: Thinking): boolean =>
-  family !== nova || !isUnlimited(thinking)
-
-const effortOf = (thinking: Thinking): string | undefined => (thinking.state === "on" ? thinking.effort : undefined)
 
 const gptOss: Family = {
   ...other,

@@ -8,7 +8,7 @@ import { type ChatRequest, forcesTool, type Part, type Tool } from "../../domain
 import type { Failure } from "../../domain/Failure.ts"
 import { answerSchema, inputSchema } from "./AnthropicSchema.ts"
 import { conversationOf } from "./BedrockConverseContent.ts"
-import { type Family, familyOf, isConfigurable } from "./BedrockConverseFamilies.ts"
+import { type Family, familyOf } from "./BedrockConverseFamilies.ts"
 import { dataUri } from "./DataUri.ts"
 import { unsupported } from "./ErrorClassifier.ts"
 import { isBlank } from "./Field.ts"
@@ -34,7 +34,7 @@ export const encode = (call: WireCall): Result.Result<WireRequest, Failure> => {
     headers: {},
     framing: "aws-event-stream",
     body: {
-      ...(declared.length > 0 && { toolConfig: toolConfig(request, declared) }),
+      ...(declared.length > 0 && { toolConfig: toolConfig(call, declared) }),
       ...(system.length > 0 && { system }),
       messages,
       ...(Object.keys(inference).length > 0 && { inferenceConfig: inference }),
@@ -84,11 +84,13 @@ const declaredTools = (call: WireCall): ReadonlyArray<Tool> => {
   const { messages, tools } = call.request
   if (mayCallTools(call)) return tools
   const called = messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []))
-  if (called.length === 0 || tools.length > 0) return called.length === 0 ? [] : tools
-  return Array.from(new Set(called.map(({ name }) => name)), (name) => ({ name, parameters: {} }))
+  if (called.length === 0) return []
+  return tools.length > 0 ? tools : Array.from(new Set(called.map(toolName)), (name) => ({ name, parameters: {} }))
 }
 
-const toolConfig = ({ toolChoice }: ChatRequest, tools: ReadonlyArray<Tool>): Json => ({
+const toolName = ({ name }: { readonly name: string }): string => name
+
+const toolConfig = (call: WireCall, tools: ReadonlyArray<Tool>): Json => ({
   tools: tools.map(({ description, name, parameters }) => ({
     toolSpec: {
       name,
@@ -96,9 +98,13 @@ const toolConfig = ({ toolChoice }: ChatRequest, tools: ReadonlyArray<Tool>): Js
       inputSchema: { json: inputSchema(parameters) }
     }
   })),
-  ...(toolChoice === "required" && { toolChoice: { any: {} } }),
-  ...(typeof toolChoice === "object" && { toolChoice: { tool: { name: toolChoice.name } } })
+  ...(mayCallTools(call) && toolChoiceOf(call.request))
 })
+
+const toolChoiceOf = ({ toolChoice }: ChatRequest): Json => {
+  if (typeof toolChoice === "object") return { toolChoice: { tool: { name: toolChoice.name } } }
+  return toolChoice === "required" ? { toolChoice: { any: {} } } : {}
+}
 
 /** Temperature ends at 1 for all makers, and penalties do not exist. */
 const inferenceConfig = (call: WireCall, family: Family, thinking: Thinking): Json => {
@@ -106,7 +112,7 @@ const inferenceConfig = (call: WireCall, family: Family, thinking: Thinking): Js
   const { temperature, topP } = request
   const stops = sentStops(call)
   const stopping = stops.length > 0 && { stopSequences: stops }
-  if (!isConfigurable(family, thinking)) return { ...stopping }
+  if (!family.takesLimits(thinking)) return { ...stopping }
   const allowed = model.sampling === "always" || (model.sampling === "without_reasoning" && thinking.state !== "on")
   return {
     maxTokens: outputLimit(call),

@@ -1,7 +1,7 @@
 /**
  * Messages in Gemini's form: a system instruction beside them, user and model taking turns, and all results of a turn's
- * calls together, in the order of the calls, right after it. Signed parts go back as they came, to the model that signed
- * them.
+ * calls together, in the order of the calls, right after it. Signed parts go back as they came, and only to the model
+ * that signed them.
  */
 import {
   type AssistantMessage,

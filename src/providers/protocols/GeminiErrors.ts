@@ -38,16 +38,11 @@ const refined = (failure: Failure, body: unknown): Failure => {
 }
 
 /** Texts about one model's abilities or about our own echo, which Google calls invalid arguments. */
-const modelsOwn = new RegExp(
-  [
-    /thought.?signature/,
-    /not enabled for|is unsupported|unsupported mime type/,
-    /only works in thinking mode|invalid function name/
-  ]
-    .map(({ source }) => source)
-    .join("|"),
-  "i"
-)
+const modelsOwn: ReadonlyArray<RegExp> = [
+  /thought.?signature/i,
+  /not enabled for|is unsupported|unsupported mime type/i,
+  /only works in thinking mode|invalid function name/i
+]
 
 const verdictOf = ({ message, reason }: Failure, error: Fields): Verdict | undefined => {
   const details = asObjects(error["details"])
@@ -56,7 +51,7 @@ const verdictOf = ({ message, reason }: Failure, error: Fields): Verdict | undef
   if (error["status"] === "FAILED_PRECONDITION") return "Credentials"
   if (error["status"] === "RESOURCE_EXHAUSTED" && (details.some(isLasting) || /\blimit: 0\b/.test(message)))
     return "Credentials"
-  return reason._tag === "Invalid" && modelsOwn.test(message) ? "Unsupported" : undefined
+  return reason._tag === "Invalid" && modelsOwn.some((text) => text.test(message)) ? "Unsupported" : undefined
 }
 
 /** True for a quota per day: the short wait that stands beside it does not end it. */

@@ -1,7 +1,7 @@
 /**
  * Thought signatures as reasoning details, and back on the part they came with. A signature is valid for one part of
- * one model's answer, so a detail names its part: the call by its id, the text by its place and a digest of what was said
- * up to its end. Where the client changed that, the signature stays behind.
+ * one model's answer, so a detail names its part: the call by its id, the text by its place and a digest of what was
+ * said up to its end. Where the client changed that, the signature stays behind.
  */
 import type { AssistantMessage, ReasoningDetail } from "../../domain/Conversation.ts"
 import { returning } from "../ReasoningDetails.ts"

@@ -30,14 +30,19 @@ export interface WireCall {
 
 export type Json = { readonly [key: string]: unknown }
 
+/** How bytes of a stream become frames. */
+export type FramingName = "sse" | "aws-event-stream"
+
 export interface WireRequest {
   /** Appended to the provider's base URL. */
   readonly path: string
   readonly headers: { readonly [name: string]: string }
   readonly body: Json
+  /** Of the answer, if it is a stream. Default: server-sent events. */
+  readonly framing?: FramingName
 }
 
-/** One server-sent event. */
+/** One event of a stream, whatever framed it. */
 export interface Frame {
   readonly event: string
   readonly data: string
