@@ -39,7 +39,7 @@ export interface Provider {
   readonly apiKeyEnv: string
   readonly baseUrlEnv: string
   /** How the key is sent; `none` for servers that need no key, which are on when their base URL is set. */
-  readonly auth: "bearer" | "x-api-key" | "api-key" | "none"
+  readonly auth: "bearer" | "x-api-key" | "x-goog-api-key" | "api-key" | "none"
 }
 
 /** Where and as whom to call a provider that is switched on. */

@@ -9,6 +9,7 @@ type Headers = { readonly [name: string]: string }
 const schemes = {
   bearer: (key) => ({ authorization: `Bearer ${key}` }),
   "x-api-key": (key) => ({ "x-api-key": key }),
+  "x-goog-api-key": (key) => ({ "x-goog-api-key": key }),
   "api-key": (key) => ({ "api-key": key }),
   none: () => ({})
 } as const satisfies Record<Provider["auth"], (key: string) => Headers>

@@ -13,6 +13,7 @@ import * as Usage from "../domain/Usage.ts"
 import * as Failover from "./Failover.ts"
 import { Health, type Resting } from "./Health.ts"
 import { HttpTransport } from "./HttpTransport.ts"
+import { ImageFetch } from "./ImageFetch.ts"
 import type { Protocol } from "./protocols/Protocol.ts"
 import { protocols } from "./protocols/Protocols.ts"
 import type { Target } from "./Target.ts"
@@ -67,23 +68,28 @@ export class Dispatch extends Context.Service<
     )
 
   static readonly layer = this.layerWith({ protocols, timeouts: Timeouts.defaults, limits: Failover.defaults }).pipe(
-    Layer.provide([HttpTransport.layer(), Health.layer])
+    Layer.provide([HttpTransport.layer(), Health.layer, ImageFetch.layer()])
   )
 }
 
 const make = Effect.fnUntraced(function* (options: Parameters<typeof Dispatch.layerWith>[0]) {
   const health = yield* Health
   const upstream = yield* Upstream.make(options.protocols, options.timeouts)
+  const images = yield* ImageFetch
   const { limits } = options
+  const questionOf = (call: Call): Effect.Effect<Upstream.Question> =>
+    Effect.map(Effect.cached(images.inlined(call.request)), (inlined) => ({ ...call, inlined }))
   return Dispatch.of({
     complete: Effect.fn("Dispatch.complete")(function* (call) {
-      const attempt = (target: Target) => upstream.complete(target, call)
+      const question = yield* questionOf(call)
+      const attempt = (target: Target) => upstream.complete(target, question)
       return yield* walk({ targets: call.targets, limits, health, attempt, refusal: refused })
     }),
     open: Effect.fn("Dispatch.open")(function* (call) {
       const scope = yield* Effect.scope
+      const question = yield* questionOf(call)
       const attempt = (target: Target) =>
-        Effect.map(keptIn(scope, upstream.open(target, call)), (events) =>
+        Effect.map(keptIn(scope, upstream.open(target, question)), (events) =>
           Stream.fromPull(Effect.succeed(events)).pipe(
             Stream.tapError((failure) => health.report(target.endpoint.id, failure))
           )

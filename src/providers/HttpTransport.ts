@@ -5,7 +5,7 @@
  * The connection lives in a scope. Closing it before the end aborts the request at once, which is how a provider learns
  * that nobody waits any more.
  */
-import { NodeHttpClient } from "@effect/platform-node"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Array as Arr, Cause, Context, Duration, Effect, Function, Layer, Pull, Result, Scope } from "effect"
 import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
 

@@ -3,7 +3,7 @@
  * client chose, from inside our network: only public addresses may be reached, and nothing that comes back may cost
  * more than its bound. A failure is always the client's: it says which image cannot be used, and never what is there.
  */
-import { NodeHttpClient } from "@effect/platform-node"
+import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Context, Duration, Effect, Layer, Semaphore } from "effect"
 
 import type { ChatRequest, Message } from "../domain/Conversation.ts"

@@ -19,6 +19,8 @@ export type Events = Pull.Pull<Arr.NonEmptyReadonlyArray<CompletionEvent>, Failu
 
 export interface Question {
   readonly request: ChatRequest
+  /** The same with bytes in place of image URLs; asked for by the targets that need it, loaded once for all of them. */
+  readonly inlined: Effect.Effect<ChatRequest, Failure>
   readonly affinity?: string
 }
 
@@ -47,7 +49,7 @@ export const make = Effect.fnUntraced(function* (
     }
     const protocol = protocols[target.endpoint.protocol]
     const call: WireCall = {
-      request: question.request,
+      request: protocol.takesImageUrls ? question.request : yield* question.inlined,
       ...(question.affinity !== undefined && { affinity: question.affinity }),
       stream,
       model: target.model,

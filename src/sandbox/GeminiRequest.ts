@@ -60,7 +60,7 @@ const decode = Schema.decodeUnknownOption(Request)
 const target = /\/models\/([^/?]+):(generateContent|streamGenerateContent\?alt=sse)$/
 
 /** The prompt of a request, or what is wrong with it. Model and kind of answer are in the path. */
-export const read = (body: unknown, path = ""): Result.Result<Prompt, string> => {
+export const read = (body: unknown, path: string): Result.Result<Prompt, string> => {
   const [, model = "", method] = target.exec(path) ?? []
   if (method === undefined) return Result.fail("The sandbox generates content, plain or as a stream with alt=sse.")
   const request = Option.getOrUndefined(decode(body))

@@ -6,20 +6,29 @@
  */
 import { createServer } from "node:http"
 
-import { NodeHttpServer } from "@effect/platform-node"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { ByteSize, Clock, Context, Effect, Layer, Result } from "effect"
 import { HttpRouter, HttpServer, HttpServerRequest } from "effect/http"
 
 import type { ProtocolName } from "../catalog/Model.ts"
 import { anthropicWire } from "./AnthropicWire.ts"
 import * as Directives from "./Directives.ts"
+import { geminiWire } from "./GeminiWire.ts"
+import { openAiResponsesWire } from "./OpenAiResponsesWire.ts"
 import { openAiWire } from "./OpenAiWire.ts"
 import * as Recall from "./Recall.ts"
 import { replyTo } from "./Replies.ts"
 import { refusal, stage } from "./Staging.ts"
 import type { Wire } from "./Wire.ts"
 
-const wires: Record<ProtocolName, Wire> = { "openai-chat": openAiWire, "anthropic-messages": anthropicWire }
+const wires: Record<ProtocolName, Wire> = {
+  "openai-chat": openAiWire,
+  "openai-responses": openAiResponsesWire,
+  "anthropic-messages": anthropicWire,
+  gemini: geminiWire
+}
+/** Where providers look for a key. */
+const keyHeaders = ["authorization", "x-api-key", "x-goog-api-key"]
 
 const maxRequest = ByteSize.fromInputUnsafe("64 MiB")
 
@@ -47,22 +56,23 @@ export class Sandbox extends Context.Service<
   )
 }
 
-const routes = (recall: Recall.Recall) => Layer.merge(route(openAiWire, recall), route(anthropicWire, recall))
-
-const route = (wire: Wire, recall: Recall.Recall) => HttpRouter.add("POST", wire.path, answer(wire, recall))
+const routes = (recall: Recall.Recall) =>
+  HttpRouter.use((router) =>
+    Effect.forEach(Object.values(wires), (wire) => router.add("POST", wire.path, answer(wire, recall)))
+  )
 
 const answer = Effect.fnUntraced(
   function* (wire: Wire, recall: Recall.Recall) {
     const request = yield* HttpServerRequest.HttpServerRequest
     const body = yield* Effect.option(request.json)
-    const read = wire.read(body._tag === "Some" ? body.value : undefined)
+    const read = wire.read(body._tag === "Some" ? body.value : undefined, request.url)
     if (Result.isFailure(read)) return refusal(wire, { _tag: "Invalid", message: read.failure })
     const prompt = read.success
     const asked = Directives.parse(prompt.lastUserText)
     const faults = yield* recall.applying(asked.faults, {
       message: prompt.lastUserText,
       model: prompt.model,
-      account: request.headers["x-api-key"] ?? request.headers["authorization"] ?? ""
+      account: keyHeaders.map((name) => request.headers[name]).find((key) => key !== undefined) ?? ""
     })
     const reply = replyTo(prompt, {
       directives: { ...asked, faults },

@@ -23,8 +23,8 @@ export interface Wire {
   readonly path: `/${string}`
   /** The part of `path` that a provider's base URL has. */
   readonly base: `/${string}`
-  /** The prompt, or what a strict provider would say against the request. */
-  readonly read: (body: unknown) => Result.Result<Prompt, string>
+  /** The prompt, or what a strict provider would say against the request. `target`: path and query of the request. */
+  readonly read: (body: unknown, target: string) => Result.Result<Prompt, string>
   readonly answer: (prompt: Prompt, reply: Reply) => Json
   readonly pieces: (prompt: Prompt, reply: Reply) => ReadonlyArray<Piece>
   readonly complain: (complaint: Complaint) => { readonly status: number; readonly body: Json }

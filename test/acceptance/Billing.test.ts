@@ -284,11 +284,11 @@ describeScripted("A client that leaves", (it) => {
       const tenant = yield* gateway.tenant("1")
       const usage = { input_tokens: 200, cache_read_input_tokens: 300, output_tokens: 1 }
       const begin = [
-        Scripted.anthropicEvent("message_start", { message: { id: "msg_1", role: "assistant", content: [], usage } }),
-        Scripted.anthropicEvent("content_block_start", { index: 0, content_block: { type: "text", text: "" } })
+        Scripted.namedEvent("message_start", { message: { id: "msg_1", role: "assistant", content: [], usage } }),
+        Scripted.namedEvent("content_block_start", { index: 0, content_block: { type: "text", text: "" } })
       ]
       const delta = (text: string) =>
-        Scripted.anthropicEvent("content_block_delta", { index: 0, delta: { type: "text_delta", text } })
+        Scripted.namedEvent("content_block_delta", { index: 0, delta: { type: "text_delta", text } })
       yield* provider.script(Scripted.pieces([...begin, ...words(300).map(delta)], { everyMillis: 5, open: true }))
       const body = { ...hello, model: "claude-sonnet-5", stream: true } as const
       const { id } = yield* leaveAfter(tenant.openai, body, 5)
@@ -309,8 +309,8 @@ describeScripted("A client that leaves", (it) => {
       yield* provider.script(
         Scripted.pieces(
           [
-            Scripted.anthropicEvent("message_start", { message: { id: "m", role: "assistant", content: [], usage } }),
-            Scripted.anthropicEvent("content_block_start", { index: 0, content_block: { type: "text", text: "Hi" } })
+            Scripted.namedEvent("message_start", { message: { id: "m", role: "assistant", content: [], usage } }),
+            Scripted.namedEvent("content_block_start", { index: 0, content_block: { type: "text", text: "Hi" } })
           ],
           { open: true }
         )

@@ -2,6 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
+import { at } from "../support/Chat.ts"
 import { type Json, ScriptedProvider } from "../support/ScriptedProvider.ts"
 import { describeScripted, type Reply, TestGateway } from "../support/TestGateway.ts"
 
@@ -382,7 +383,10 @@ describeScripted("Requests", (it) => {
     Effect.gen(function* () {
       for (const role of ["system", "developer"]) {
         const body = yield* forwarded({ model: "gpt-5.1", messages: [{ role, content: "be brief" }, hi] })
-        assert.deepStrictEqual(body["messages"], [{ role: "developer", content: "be brief" }, hi])
+        assert.deepStrictEqual(body["input"], [
+          { role: "developer", content: [{ type: "input_text", text: "be brief" }] },
+          { role: "user", content: [{ type: "input_text", text: hi.content }] }
+        ])
       }
     })
   )
@@ -390,7 +394,7 @@ describeScripted("Requests", (it) => {
   it.effect("prefers reasoning to reasoning_effort, and leaves both unset on a direct call", () =>
     Effect.gen(function* () {
       const effortOf = (fields: Json) =>
-        Effect.map(forwarded({ model: "gpt-5.1", ...fields }), (body) => body["reasoning_effort"])
+        Effect.map(forwarded({ model: "gpt-5.1", ...fields }), (body) => at(body, "reasoning", "effort"))
       assert.strictEqual(yield* effortOf({ reasoning_effort: "low" }), "low")
       assert.strictEqual(yield* effortOf({ reasoning: { effort: "low" } }), "low")
       assert.strictEqual(yield* effortOf({ reasoning: { effort: "high" }, reasoning_effort: "low" }), "high")

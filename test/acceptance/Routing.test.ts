@@ -231,7 +231,7 @@ const forwarded: ReadonlyArray<readonly [reasoning: Json, openai: string | undef
 /** The thinking that a request to a provider asks for. */
 const thinkingOf = (body: Json | undefined): unknown => {
   if (at(body, "thinking", "type") === "disabled") return "off"
-  return at(body, "reasoning_effort") ?? at(body, "output_config", "effort")
+  return at(body, "reasoning", "effort") ?? at(body, "output_config", "effort")
 }
 
 describeScripted("Reasoning", (it) => {

@@ -212,7 +212,7 @@ describeGateway("A streamed chat completion", (it) => {
 })
 
 const thinkingStream = Scripted.pieces([
-  Scripted.anthropicEvent("message_start", {
+  Scripted.namedEvent("message_start", {
     message: {
       id: "msg_1",
       type: "message",
@@ -221,19 +221,19 @@ const thinkingStream = Scripted.pieces([
       usage: { input_tokens: 9, output_tokens: 1 }
     }
   }),
-  Scripted.anthropicEvent("content_block_start", { index: 0, content_block: { type: "thinking", thinking: "" } }),
-  Scripted.anthropicEvent("content_block_delta", { index: 0, delta: { type: "thinking_delta", thinking: "Let me " } }),
-  Scripted.anthropicEvent("content_block_delta", { index: 0, delta: { type: "thinking_delta", thinking: "see." } }),
-  Scripted.anthropicEvent("content_block_delta", { index: 0, delta: { type: "signature_delta", signature: "c2ln" } }),
-  Scripted.anthropicEvent("content_block_stop", { index: 0 }),
-  Scripted.anthropicEvent("content_block_start", {
+  Scripted.namedEvent("content_block_start", { index: 0, content_block: { type: "thinking", thinking: "" } }),
+  Scripted.namedEvent("content_block_delta", { index: 0, delta: { type: "thinking_delta", thinking: "Let me " } }),
+  Scripted.namedEvent("content_block_delta", { index: 0, delta: { type: "thinking_delta", thinking: "see." } }),
+  Scripted.namedEvent("content_block_delta", { index: 0, delta: { type: "signature_delta", signature: "c2ln" } }),
+  Scripted.namedEvent("content_block_stop", { index: 0 }),
+  Scripted.namedEvent("content_block_start", {
     index: 1,
     content_block: { type: "tool_use", id: "toolu_1", name: "get_time", input: {} }
   }),
-  Scripted.anthropicEvent("content_block_delta", { index: 1, delta: { type: "input_json_delta", partial_json: "{}" } }),
-  Scripted.anthropicEvent("content_block_stop", { index: 1 }),
-  Scripted.anthropicEvent("message_delta", { delta: { stop_reason: "tool_use" }, usage: { output_tokens: 20 } }),
-  Scripted.anthropicEvent("message_stop")
+  Scripted.namedEvent("content_block_delta", { index: 1, delta: { type: "input_json_delta", partial_json: "{}" } }),
+  Scripted.namedEvent("content_block_stop", { index: 1 }),
+  Scripted.namedEvent("message_delta", { delta: { stop_reason: "tool_use" }, usage: { output_tokens: 20 } }),
+  Scripted.namedEvent("message_stop")
 ])
 
 const role = Scripted.openaiChunk({ role: "assistant", content: "" })

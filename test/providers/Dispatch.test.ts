@@ -2,10 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Exit, Fiber, Logger, Scope, Stream } from "effect"
 
 import { fold } from "../../src/domain/Completion.ts"
+import type { ChatRequest } from "../../src/domain/Conversation.ts"
+import { Failure } from "../../src/domain/Failure.ts"
 import { type Answer, Dispatch } from "../../src/providers/Dispatch.ts"
 import type { Target } from "../../src/providers/Target.ts"
 import {
   type Behaviour,
+  bytesOnlyLayer,
   json,
   line,
   never,
@@ -157,6 +160,26 @@ describe("Dispatch.complete", () => {
       assert.deepStrictEqual(trail(answer), ["first Unsupported", "second answered"])
     }).pipe(Effect.provide(testLayer()))
   )
+
+  it.live("loads the images of a request once for all targets that take bytes", () => {
+    let loads = 0
+    const inlined = (asked: ChatRequest) => Effect.sync(() => (loads++, asked))
+    return Effect.gen(function* () {
+      const script = yield* Script
+      yield* complete(script.target("first", status(500)), script.target("second", says("hello")))
+      assert.strictEqual(loads, 1)
+    }).pipe(Effect.provide(bytesOnlyLayer(inlined)))
+  })
+
+  it.live("says which image cannot be loaded when no target takes its URL", () => {
+    const unloadable = new Failure({ reason: { _tag: "Unsupported" }, message: "The image is not public." })
+    return Effect.gen(function* () {
+      const script = yield* Script
+      const error = yield* Effect.flip(complete(script.target("bytes", says("no")), script.target("more", says("no"))))
+      assert.deepStrictEqual(trail(error), ["bytes Unsupported", "more Unsupported"])
+      assert.strictEqual(error.last.message, "The image is not public.")
+    }).pipe(Effect.provide(bytesOnlyLayer(() => Effect.fail(unloadable))))
+  })
 
   it.live("spends no more tries than its budget", () =>
     Effect.gen(function* () {

@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net"
 import { Context, Duration, Effect, Layer, Logger, Redacted, Result } from "effect"
 
 import { Catalog } from "../../src/catalog/Catalog.ts"
-import type { Endpoint, Model } from "../../src/catalog/Model.ts"
+import { type Endpoint, type Model, type ProtocolName, protocolNames } from "../../src/catalog/Model.ts"
 import type { Account } from "../../src/catalog/Provider.ts"
 import type { CompletionEvent } from "../../src/domain/Completion.ts"
 import type { ChatRequest } from "../../src/domain/Conversation.ts"
@@ -19,6 +19,7 @@ import { Dispatch } from "../../src/providers/Dispatch.ts"
 import * as Failover from "../../src/providers/Failover.ts"
 import { Health } from "../../src/providers/Health.ts"
 import { HttpTransport } from "../../src/providers/HttpTransport.ts"
+import { ImageFetch } from "../../src/providers/ImageFetch.ts"
 import type { Json, Protocol } from "../../src/providers/protocols/Protocol.ts"
 import type { Target } from "../../src/providers/Target.ts"
 import { defaults } from "../../src/providers/Timeouts.ts"
@@ -157,6 +158,7 @@ const reasons: { readonly [status: number]: FailureReason } = {
 export const protocol: Protocol = {
   // The table is of no interest here: nothing reads it but the compiler.
   fields: {} as Protocol["fields"],
+  takesImageUrls: true,
   encode: (call) => Result.succeed({ path: "", headers: {}, body: { stream: call.stream } }),
   decode: (body) => read(body as Json),
   reader: () => {
@@ -229,13 +231,30 @@ export const quick = {
   silence: Duration.millis(200)
 }
 
+/** The same protocol under every name. */
+const everywhere = (one: Protocol): Record<ProtocolName, Protocol> =>
+  // Every name is there, because the list of names is what it is made from.
+  Object.fromEntries(protocolNames.map((name) => [name, one])) as Record<ProtocolName, Protocol>
+
 export const testLayer = (limits: Partial<Failover.Limits> = {}, timeouts = quick) =>
+  layerOf(protocol, ImageFetch.layer(), limits, timeouts)
+
+/** For a protocol that takes images as bytes, loaded by `inlined`. */
+export const bytesOnlyLayer = (inlined: ImageFetch["Service"]["inlined"]) =>
+  layerOf({ ...protocol, takesImageUrls: false }, Layer.succeed(ImageFetch, ImageFetch.of({ inlined })), {}, quick)
+
+const layerOf = (
+  spoken: Protocol,
+  images: Layer.Layer<ImageFetch>,
+  limits: Partial<Failover.Limits>,
+  timeouts: typeof quick
+) =>
   Dispatch.layerWith({
-    protocols: { "openai-chat": protocol, "anthropic-messages": protocol },
+    protocols: everywhere(spoken),
     timeouts,
     limits: { ...Failover.defaults, backoff: Duration.millis(5), ...limits }
   }).pipe(
-    Layer.provideMerge(Layer.mergeAll(HttpTransport.layer(timeouts), Health.layer)),
+    Layer.provideMerge(Layer.mergeAll(HttpTransport.layer(timeouts), Health.layer, images)),
     Layer.provideMerge(scriptLayer),
     Layer.provideMerge(Logger.layer([]))
   )

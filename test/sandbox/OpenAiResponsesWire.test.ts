@@ -18,7 +18,7 @@ const asking = (request: Partial<ChatRequest>): WireCall =>
   callOf({ model: thinker(), request: { reasoning: { effort: "high", exclude: false }, ...request } })
 
 const replied = (call: WireCall) => {
-  const prompt = Result.getOrThrow(wire.read(bodyOf(openAiResponses, call)))
+  const prompt = Result.getOrThrow(wire.read(bodyOf(openAiResponses, call), wire.path))
   const reply = replyTo(prompt, {
     directives: Directives.parse(prompt.lastUserText),
     promptTokens: { fresh: 10, cacheRead: 5, cacheWrite5m: 0, cacheWrite1h: 0 },
@@ -72,7 +72,8 @@ describe("the sandbox as a Responses server", () => {
     ]
     return asking({ ...first, messages })
   }
-  const complaint = (body: unknown): string => Result.match(wire.read(body), { onFailure: String, onSuccess: () => "" })
+  const complaint = (body: unknown): string =>
+    Result.match(wire.read(body, wire.path), { onFailure: String, onSuccess: () => "" })
 
   it("accepts its own reasoning back in a tool loop, and refuses it changed", () => {
     assert.include(plain(turn({})).content, "noon")

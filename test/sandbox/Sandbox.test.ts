@@ -11,11 +11,19 @@ import { Dispatch } from "../../src/providers/Dispatch.ts"
 import * as Failover from "../../src/providers/Failover.ts"
 import { Health } from "../../src/providers/Health.ts"
 import { HttpTransport } from "../../src/providers/HttpTransport.ts"
+import { ImageFetch } from "../../src/providers/ImageFetch.ts"
 import { protocols } from "../../src/providers/protocols/Protocols.ts"
 import type { Target } from "../../src/providers/Target.ts"
 import { defaults } from "../../src/providers/Timeouts.ts"
 import { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { request, targetOf } from "../providers/ScriptedProvider.ts"
+
+const auths = {
+  "openai-chat": "bearer",
+  "openai-responses": "bearer",
+  "anthropic-messages": "x-api-key",
+  gemini: "x-goog-api-key"
+} as const
 
 /** Each provider `<protocol>:<anything>` speaks that protocol with the sandbox. */
 const SandboxCatalog = Layer.effect(
@@ -29,7 +37,7 @@ const SandboxCatalog = Layer.effect(
       account: (provider) => {
         const protocol = protocolNames.find((name) => provider.startsWith(name))
         if (protocol === undefined) return undefined
-        const auth = protocol === "openai-chat" ? "bearer" : "x-api-key"
+        const auth = auths[protocol]
         const baseUrl = sandbox.baseUrlFor(protocol)
         return {
           provider: { id: provider, protocol, dialect: "generic", baseUrl, apiKeyEnv: "", baseUrlEnv: "", auth },
@@ -46,7 +54,7 @@ const testLayer = Dispatch.layerWith({
   timeouts: { ...defaults, silence: Duration.millis(300) },
   limits: { ...Failover.defaults, triesPerTarget: 1 }
 }).pipe(
-  Layer.provide([HttpTransport.layer(), Health.layer]),
+  Layer.provide([HttpTransport.layer(), Health.layer, ImageFetch.layer()]),
   Layer.provide(SandboxCatalog),
   Layer.provide(Sandbox.layer),
   Layer.provideMerge(Logger.layer([]))
@@ -149,8 +157,8 @@ for (const protocol of protocolNames) {
           assert.strictEqual((yield* complete(target, forced)).value.toolCalls[0]?.name, "get_weather")
           const stopped = yield* complete(target, asking("hello", { stop: ["sandbox"] }))
           assert.deepStrictEqual([stopped.value.content, stopped.value.finishReason], ["This is the ", "stop"])
-          const cut = yield* complete(target, asking("[fault:length 500]", { maxOutputTokens: 10 }))
-          assert.deepStrictEqual([cut.value.finishReason, cut.value.usage?.output], ["length", 10])
+          const cut = yield* complete(target, asking("[fault:length 500]", { maxOutputTokens: 20 }))
+          assert.deepStrictEqual([cut.value.finishReason, cut.value.usage?.output], ["length", 20])
           const schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] }
           const shaped = asking("hello", { responseFormat: { type: "json_schema", name: "x", strict: true, schema } })
           assert.deepStrictEqual(JSON.parse((yield* complete(target, shaped)).value.content), { n: 1 })

@@ -146,6 +146,11 @@ export const answers =
         ? pieces(anthropicStream(text, said))(response, received)
         : reply(200, anthropicAnswer(text, said))(response, received)
     }
+    if (received.path.endsWith("/responses")) {
+      return streamed
+        ? pieces(responsesStream(text, said))(response, received)
+        : reply(200, responsesAnswer(text, said))(response, received)
+    }
     return streamed
       ? pieces(openaiStream(text, said))(response, received)
       : reply(200, openaiAnswer(text, said))(response, received)
@@ -179,6 +184,48 @@ const openaiStream = (text: string, { finishReason = "stop", message, usage = op
   "data: [DONE]\n\n"
 ]
 
+/** Usage as OpenAI's chat protocol counts it, under the names of its Responses protocol. */
+const responsesUsage = ({
+  completion_tokens,
+  completion_tokens_details,
+  prompt_tokens_details,
+  ...usage
+}: Json): Json => ({
+  input_tokens: usage["prompt_tokens"],
+  output_tokens: completion_tokens,
+  total_tokens: usage["total_tokens"],
+  ...(prompt_tokens_details !== undefined && { input_tokens_details: prompt_tokens_details }),
+  ...(completion_tokens_details !== undefined && { output_tokens_details: completion_tokens_details })
+})
+
+const responsesAnswer = (text: string, { finishReason = "stop", usage = openaiUsage }: Said): Json => ({
+  id: "resp_scripted",
+  object: "response",
+  created_at: 1,
+  model: "scripted",
+  status: finishReason === "stop" ? "completed" : "incomplete",
+  error: null,
+  incomplete_details: finishReason === "length" ? { reason: "max_output_tokens" } : null,
+  output: [
+    { type: "message", id: "msg_scripted", role: "assistant", status: "completed", content: [responsesText(text)] }
+  ],
+  usage: responsesUsage(usage)
+})
+
+const responsesText = (text: string): Json => ({ type: "output_text", text, annotations: [] })
+
+const responsesStream = (text: string, said: Said) => {
+  const response = responsesAnswer(text, said)
+  const place = { item_id: "msg_scripted", output_index: 0 }
+  const item = { type: "message", id: "msg_scripted", role: "assistant", status: "in_progress", content: [] }
+  return [
+    namedEvent("response.created", { response: { ...response, status: "in_progress", output: [], usage: null } }),
+    namedEvent("response.output_item.added", { output_index: 0, item }),
+    namedEvent("response.output_text.delta", { ...place, content_index: 0, delta: text }),
+    namedEvent(`response.${String(response["status"])}`, { response })
+  ]
+}
+
 const anthropicUsage: Json = { input_tokens: 10, output_tokens: 5 }
 
 const anthropicAnswer = (text: string, { finishReason = "end_turn", message, usage = anthropicUsage }: Said): Json => ({
@@ -193,17 +240,17 @@ const anthropicAnswer = (text: string, { finishReason = "end_turn", message, usa
   ...message
 })
 
-/** One event of a stream in Anthropic's protocol. */
-export const anthropicEvent = (type: string, members: Json = {}): string =>
+/** One event of a stream whose events have names, as in Anthropic's protocol and in OpenAI's Responses. */
+export const namedEvent = (type: string, members: Json = {}): string =>
   `event: ${type}\n${dataLine({ type, ...members })}`
 
 const anthropicStream = (text: string, { finishReason = "end_turn", usage = anthropicUsage }: Said) => [
-  anthropicEvent("message_start", {
+  namedEvent("message_start", {
     message: { ...anthropicAnswer("", {}), content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } }
   }),
-  anthropicEvent("content_block_start", { index: 0, content_block: { type: "text", text: "" } }),
-  anthropicEvent("content_block_delta", { index: 0, delta: { type: "text_delta", text } }),
-  anthropicEvent("content_block_stop", { index: 0 }),
-  anthropicEvent("message_delta", { delta: { stop_reason: finishReason, stop_sequence: null }, usage }),
-  anthropicEvent("message_stop")
+  namedEvent("content_block_start", { index: 0, content_block: { type: "text", text: "" } }),
+  namedEvent("content_block_delta", { index: 0, delta: { type: "text_delta", text } }),
+  namedEvent("content_block_stop", { index: 0 }),
+  namedEvent("message_delta", { delta: { stop_reason: finishReason, stop_sequence: null }, usage }),
+  namedEvent("message_stop")
 ]

@@ -27,4 +27,4 @@ const fields: FieldTable = {
   sessionId: "refused"
 }
 
-export const anthropicMessages: Protocol = { fields, encode, decode, reader, failure: failureOf }
+export const anthropicMessages: Protocol = { fields, takesImageUrls: true, encode, decode, reader, failure: failureOf }

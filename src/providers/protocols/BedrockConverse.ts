@@ -27,4 +27,4 @@ const fields: FieldTable = {
   sessionId: "refused"
 }
 
-export const bedrockConverse: Protocol = { fields, encode, decode, reader, failure: failureOf }
+export const bedrockConverse: Protocol = { fields, takesImageUrls: false, encode, decode, reader, failure: failureOf }

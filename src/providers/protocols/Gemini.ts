@@ -28,4 +28,4 @@ const fields: FieldTable = {
   sessionId: "refused"
 }
 
-export const gemini: Protocol = { fields, encode, decode, reader, failure: failureOf }
+export const gemini: Protocol = { fields, takesImageUrls: false, encode, decode, reader, failure: failureOf }

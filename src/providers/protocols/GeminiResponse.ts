@@ -6,6 +6,7 @@ import { Result } from "effect"
 
 import type { FinishReason } from "../../domain/Completion.ts"
 import { broken, type Failure } from "../../domain/Failure.ts"
+import * as Usage from "../../domain/Usage.ts"
 import { type AnswerEvents, answerEvents, type Events } from "./AnswerEvents.ts"
 import { failed } from "./ErrorClassifier.ts"
 import type { Verdict } from "./ErrorTables.ts"
@@ -99,8 +100,11 @@ const read = (reading: Reading, fields: Fields): Failure | undefined => {
   const usage = usageIn(fields)
   if (usage !== undefined) reading.answer.usage(usage)
   if (candidate !== undefined) return readFinish(reading, asText(candidate["finishReason"]))
-  // A prompt that is blocked has no candidates.
-  if (asText(asObject(fields["promptFeedback"])?.["blockReason"]) !== undefined) reading.finish = "content_filter"
+  // A prompt that is blocked has no candidates, and often no counts: then it was not billed either.
+  if (asText(asObject(fields["promptFeedback"])?.["blockReason"]) !== undefined) {
+    if (usage === undefined) reading.answer.usage(Usage.none)
+    reading.finish = "content_filter"
+  }
   return undefined
 }
 

@@ -27,4 +27,4 @@ const fields: FieldTable = {
   sessionId: "translated"
 }
 
-export const openAiChat: Protocol = { fields, encode, decode, reader, failure: failureOf }
+export const openAiChat: Protocol = { fields, takesImageUrls: true, encode, decode, reader, failure: failureOf }

@@ -29,4 +29,4 @@ const fields: FieldTable = {
   sessionId: "translated"
 }
 
-export const openAiResponses: Protocol = { fields, encode, decode, reader, failure: failureOf }
+export const openAiResponses: Protocol = { fields, takesImageUrls: true, encode, decode, reader, failure: failureOf }

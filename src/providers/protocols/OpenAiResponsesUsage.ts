@@ -1,4 +1,4 @@
-/** Usage as the Responses API reports it, in disjoint buckets. The totals include what was cached and what was reasoned. */
+/** Usage as the Responses API reports it, in disjoint buckets. Its totals include what was cached or reasoned. */
 import { fromInclusive, type Usage } from "../../domain/Usage.ts"
 import { asNumber, asObject, type Fields } from "./Field.ts"
 

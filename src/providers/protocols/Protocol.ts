@@ -75,6 +75,8 @@ export type FieldTable = { readonly [Field in keyof Required<ChatRequest>]: Trea
 
 export interface Protocol {
   readonly fields: FieldTable
+  /** False where images go as bytes only: then `encode` sees none but data URIs. */
+  readonly takesImageUrls: boolean
   readonly encode: (call: WireCall) => Result.Result<WireRequest, Failure>
   /** A whole answer with a success status, already parsed as JSON. */
   readonly decode: (body: unknown, call: WireCall) => Result.Result<ReadonlyArray<CompletionEvent>, Failure>

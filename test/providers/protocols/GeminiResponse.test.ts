@@ -56,13 +56,16 @@ it("reads the finish reason by one table", () => {
 })
 
 it("takes answers without content, and prompts that were blocked", () => {
-  for (const body of [
-    { candidates: [{ content: {}, finishReason: "SAFETY" }] },
-    { candidates: [{ finishReason: "SAFETY" }] },
-    { promptFeedback: { blockReason: "MODEL_ARMOR" }, usageMetadata: { trafficType: "ON_DEMAND" } }
-  ])
-    for (const result of outcomes(body))
-      assert.deepInclude(completed(result), { content: "", finishReason: "content_filter", usage: undefined })
+  for (const [body, usage] of [
+    [{ candidates: [{ content: {}, finishReason: "SAFETY" }] }, undefined],
+    [{ candidates: [{ finishReason: "SAFETY" }] }, undefined],
+    // Blocked before it was read: nothing was used, which is not the same as nothing being said of it.
+    [{ promptFeedback: { blockReason: "MODEL_ARMOR" }, usageMetadata: { trafficType: "ON_DEMAND" } }, none]
+  ] as const) {
+    for (const result of outcomes(body)) {
+      assert.deepInclude(completed(result), { content: "", finishReason: "content_filter", usage })
+    }
+  }
 })
 
 it("numbers calls alone, gives {} for no arguments, and replaces ids that are missing or come again", () => {

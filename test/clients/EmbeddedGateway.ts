@@ -1,0 +1,39 @@
+/**
+ * The gateway on the embedded engine alone: what a client makes of an answer does not depend on the database, and one
+ * client is run on both engines to prove it.
+ */
+import { layer, type Vitest } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+
+import * as Scripted from "../support/ScriptedProvider.ts"
+import { dataDirectory } from "../support/TestDatabase.ts"
+import { describeGateway, describeScripted, layerGateway, type Services } from "../support/TestGateway.ts"
+
+type Describe<R> = (name: string, suite: (it: Vitest.MethodsNonLive<R>) => void) => void
+
+/** Where a suite runs: a gateway with the sandbox behind it, and one with the scripted provider. */
+export interface Gateways {
+  readonly sandbox: Describe<Services>
+  readonly scripted: Describe<Services | Scripted.ScriptedProvider>
+}
+
+const options = { excludeTestServices: true, timeout: "20 seconds" } as const
+
+const embeddedSandbox = Layer.unwrap(Effect.map(dataDirectory, (directory) => layerGateway({ DATA_DIR: directory })))
+
+const embeddedScripted = Layer.unwrap(
+  Effect.gen(function* () {
+    const provider = Scripted.environmentOf(yield* Scripted.ScriptedProvider)
+    return layerGateway({ DATA_DIR: yield* dataDirectory, ...provider })
+  })
+).pipe(Layer.provideMerge(Scripted.layer))
+
+export const onEmbedded: Gateways = {
+  sandbox: (name, suite) => layer(embeddedSandbox, options)(`${name} [embedded]`, suite),
+  scripted: (name, suite) => layer(embeddedScripted, options)(`${name} [embedded]`, suite)
+}
+
+export const onBothEngines: Gateways = {
+  sandbox: (name, suite) => describeGateway(name, suite),
+  scripted: (name, suite) => describeScripted(name, suite)
+}

@@ -1,0 +1,75 @@
+/** LangChain.js with `ChatOpenAI` of `@langchain/openai`. */
+import { type AIMessageChunk, type BaseMessage, HumanMessage } from "@langchain/core/messages"
+import { tool } from "@langchain/core/tools"
+import { ChatOpenAI } from "@langchain/openai"
+import { APIError } from "openai"
+
+import { at } from "../support/Chat.ts"
+import { type Ask, type Client, describeClient, report, type Said, timeInput, weatherInput } from "./ClientSuite.ts"
+import { onEmbedded } from "./EmbeddedGateway.ts"
+
+const modelOf = ({ baseUrl, key, maxTokens, model }: Ask) =>
+  new ChatOpenAI({
+    model,
+    apiKey: key,
+    maxRetries: 0,
+    configuration: { baseURL: baseUrl },
+    ...(maxTokens !== undefined && { maxTokens })
+  })
+
+const optionsOf = ({ signal }: Ask) => (signal === undefined ? {} : { signal })
+
+const saidBy = ({ response_metadata, text, usage_metadata }: AIMessageChunk): Said => ({
+  text,
+  finish: String(response_metadata["finish_reason"]),
+  promptTokens: usage_metadata?.input_tokens,
+  completionTokens: usage_metadata?.output_tokens,
+  cost: at(response_metadata, "usage", "cost")
+})
+
+/** The chunks of a stream, added up as LangChain's users do. */
+const gathered = async (stream: AsyncIterable<AIMessageChunk>, onText: (text: string) => void) => {
+  let whole: AIMessageChunk | undefined
+  for await (const chunk of stream) {
+    if (chunk.text !== "") onText(chunk.text)
+    whole = whole === undefined ? chunk : whole.concat(chunk)
+  }
+  if (whole === undefined) throw new Error("the stream was empty")
+  return whole
+}
+
+const client: Client = {
+  name: "LangChain",
+  ask: async (ask) => saidBy(await modelOf(ask).invoke(ask.prompt, optionsOf(ask))),
+  stream: async (ask, onText) => saidBy(await gathered(await modelOf(ask).stream(ask.prompt, optionsOf(ask)), onText)),
+  runTools: async (ask, tools, stream) => {
+    const own = {
+      get_weather: tool(tools.get_weather, { name: "get_weather", schema: weatherInput }),
+      get_time: tool(tools.get_time, { name: "get_time", schema: timeInput })
+    }
+    const model = modelOf(ask).bindTools(Object.values(own))
+    const messages: Array<BaseMessage> = [new HumanMessage(ask.prompt)]
+    for (let turn = 0; turn < 3; turn++) {
+      const answer = stream
+        ? await gathered(await model.stream(messages), () => undefined)
+        : await model.invoke(messages)
+      if (answer.tool_calls === undefined || answer.tool_calls.length === 0) return answer.text
+      messages.push(answer)
+      for (const { args, id = "", name } of answer.tool_calls) {
+        const call = { type: "tool_call", id, name } as const
+        if (name === "get_weather")
+          messages.push(await own.get_weather.invoke({ ...call, args: weatherInput.parse(args) }))
+        else messages.push(await own.get_time.invoke({ ...call, args: {} }))
+      }
+    }
+    throw new Error("no answer after three turns")
+  },
+  askForReport: (ask) => modelOf(ask).withStructuredOutput(report, { method: "jsonSchema" }).invoke(ask.prompt),
+  read: (error) => {
+    if (!(error instanceof APIError)) throw error
+    const { code, headers, message, status } = error
+    return { status, code, message, retryAfter: headers?.get("retry-after") }
+  }
+}
+
+describeClient(client, onEmbedded)
