@@ -4,6 +4,7 @@
  */
 import type { Usage as WireUsage } from "../api/ChatCompletion.ts"
 import type { Completion, FinishReason } from "../domain/Completion.ts"
+import type { ReasoningDetail } from "../domain/Conversation.ts"
 import type { RequestId } from "../domain/Ids.ts"
 import { type Picodollars, toUsdNumber, zero } from "../domain/Money.ts"
 import { cacheWriteTokens, none, promptTokens, type Usage } from "../domain/Usage.ts"
@@ -76,11 +77,40 @@ export const wholeBody = (envelope: Envelope, answer: WholeAnswer) => ({
   [envelope.serviceName]: routingBody(answer.routing)
 })
 
+/** Reasoning with the blocks that carry the same text, in one chunk. */
+interface Thought {
+  readonly type: "thought"
+  readonly text: string
+  readonly details: ReadonlyArray<ReasoningDetail>
+}
+export type Written = StreamItem | Thought
+
+/**
+ * Items that arrived together, as they are to be written. A client that shows `reasoning_details` where there are any,
+ * and `reasoning` elsewhere, would show a thought twice if the two came in chunks of their own.
+ */
+export const joinThoughts = (items: ReadonlyArray<StreamItem>): ReadonlyArray<Written> => {
+  if (!items.some(({ type }) => type === "reasoning")) return items
+  const written: Array<Written> = []
+  for (const item of items) {
+    const last = written.at(-1)
+    if (item.type !== "detail") written.push(item)
+    else if (last?.type === "thought") written.splice(-1, 1, { ...last, details: [...last.details, item.detail] })
+    else if (last?.type === "reasoning" && isReadable(item.detail))
+      written.splice(-1, 1, { type: "thought", text: last.text, details: [item.detail] })
+    else written.push(item)
+  }
+  return written
+}
+
+const isReadable = ({ summary, text }: ReasoningDetail): boolean =>
+  (typeof text === "string" && text !== "") || (typeof summary === "string" && summary !== "")
+
 /** `data: …` lines of one streamed answer. */
 export interface ChunkWriter {
   /** The chunk that opens the stream, with the routing metadata. */
   readonly first: () => string
-  readonly item: (item: StreamItem) => string
+  readonly item: (item: Written) => string
 }
 
 export const done = "data: [DONE]\n\n"
@@ -122,7 +152,7 @@ export const chunkWriter = (
   }
 }
 
-const deltaBody = (delta: Delta): object => {
+const deltaBody = (delta: Delta | Thought): object => {
   switch (delta.type) {
     case "text":
       return { content: delta.text }
@@ -130,6 +160,8 @@ const deltaBody = (delta: Delta): object => {
       return { reasoning: delta.text }
     case "detail":
       return { reasoning_details: [delta.detail] }
+    case "thought":
+      return { reasoning: delta.text, reasoning_details: delta.details }
     case "refusal":
       return { content: delta.text, refusal: delta.text }
     case "tool":

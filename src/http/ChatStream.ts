@@ -9,7 +9,7 @@ import { HttpServerResponse } from "effect/http"
 import type { ChatError } from "../api/Errors.ts"
 import type { Routing, StreamedAnswer } from "../gateway/CompleteChat.ts"
 import type { StreamItem } from "../gateway/Settlement.ts"
-import { chunkWriter, done, type Envelope, keepAlive } from "./ChatAnswer.ts"
+import { chunkWriter, done, type Envelope, joinThoughts, keepAlive } from "./ChatAnswer.ts"
 
 export interface StreamOptions {
   readonly envelope: Envelope
@@ -54,7 +54,7 @@ const framesOf = (answer: StreamedAnswer, { envelope }: StreamOptions): Stream.S
     Stream.mapArray((items) => {
       let text = started ? "" : writer.first()
       started = true
-      for (const item of items) text += writer.item(item)
+      for (const item of joinThoughts(items)) text += writer.item(item)
       return [text]
     }),
     Stream.concat(Stream.succeed(done))

@@ -154,7 +154,11 @@ const exceptionOf = (complaint: Complaint): Exception => {
 
 const complain = (complaint: Complaint) => {
   const { message, name, status } = exceptionOf(complaint)
-  return { status, headers: { "x-amzn-errortype": `${name}:http://internal.amazon.com/` }, body: { message } }
+  return {
+    status,
+    headers: { "x-amzn-errortype": `${name}:http://internal.amazon.com/` },
+    body: { __type: name, message }
+  }
 }
 
 export const bedrockWire: BinaryWire = {

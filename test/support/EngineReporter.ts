@@ -1,4 +1,4 @@
-/** Says at the end of a run how many tests passed on which database engine: green must not hide that one was missing. */
+/** Says at the end of a run how many tests passed on which database engine: green must not hide a missing one. */
 import type { Reporter, TestModule } from "vitest/node"
 
 const engineOf = (suite: string): string => /\[(embedded|postgresql)\]/.exec(suite)?.[1] ?? "no engine"

@@ -60,7 +60,14 @@ const arrowFault = (from: string, to: string): string | undefined => {
 }
 
 /** Folders whose tests drive real processes and measure real time. */
-const realWorld = ["test/acceptance/", "test/bench/", "test/clients/", "test/faults/", "test/support/"]
+const realWorld = [
+  "test/acceptance/",
+  "test/bench/",
+  "test/clients/",
+  "test/faults/",
+  "test/support/",
+  "vitest.config.ts"
+]
 
 interface Ban {
   readonly name: string

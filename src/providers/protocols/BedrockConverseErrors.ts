@@ -5,7 +5,7 @@
 import type { Failure } from "../../domain/Failure.ts"
 import * as ErrorClassifier from "./ErrorClassifier.ts"
 import type { Verdict } from "./ErrorTables.ts"
-import { asObject, asText, parsed } from "./Field.ts"
+import { asObject, asText, type Fields, parsed } from "./Field.ts"
 import type { ErrorResponse } from "./Protocol.ts"
 
 /** By name, in lower case: answers and streams spell them differently. */
@@ -37,15 +37,23 @@ const modelsOwn = /model identifier|(?:isn't|isn’t|not) supported|(?:doesn't|d
 
 /** The failure behind an answer with an error status. */
 export const failureOf = (response: ErrorResponse): Failure => {
-  const body = asObject(parsed(response.body))
-  // `ThrottlingException:http://…` in the header, `com.amazon.coral#ThrottlingException` in the body.
-  const name = response.headers["x-amzn-errortype"] ?? asText(body?.["__type"])?.split("#").at(-1)
-  return named(name?.split(":", 1)[0] ?? "", ErrorClassifier.failureOf(response))
+  // `ThrottlingException:http://internal.amazon.com/…`
+  const name = response.headers["x-amzn-errortype"]?.split(":", 1)[0]
+  return named(name ?? nameIn(asObject(parsed(response.body)) ?? {}) ?? "", ErrorClassifier.failureOf(response))
+}
+
+/** The failure inside an answer that calls itself a success, if there is one. */
+export const failureInside = (fields: Fields): Failure | undefined => {
+  const name = nameIn(fields)
+  return name === undefined ? undefined : named(name, ErrorClassifier.failureIn(fields))
 }
 
 /** The failure that an exception in a stream stands for. */
 export const failureIn = (event: string, data: string): Failure =>
   named(event, ErrorClassifier.failureIn(parsed(data) ?? data))
+
+/** `com.amazon.coral.service#ThrottlingException` */
+const nameIn = (body: Fields): string | undefined => asText(body["__type"])?.split("#").at(-1)
 
 const named = (name: string, failure: Failure): Failure => {
   const { message, reason, status } = failure

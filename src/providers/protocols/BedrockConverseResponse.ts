@@ -7,7 +7,7 @@ import { Result } from "effect"
 import type { FinishReason } from "../../domain/Completion.ts"
 import { broken, type Failure } from "../../domain/Failure.ts"
 import { type AnswerEvents, answerEvents, type Events } from "./AnswerEvents.ts"
-import { failureIn } from "./BedrockConverseErrors.ts"
+import { failureIn, failureInside } from "./BedrockConverseErrors.ts"
 import { familyOf } from "./BedrockConverseFamilies.ts"
 import { localStops, mayCallTools } from "./BedrockConverseRequest.ts"
 import { usageIn } from "./BedrockConverseUsage.ts"
@@ -55,9 +55,11 @@ const begin = (call: WireCall): Reading => ({
 
 export const decode = (body: unknown, call: WireCall): Result.Result<Events, Failure> => {
   const fields = asObject(body)
-  const content = asObject(asObject(fields?.["output"])?.["message"])?.["content"]
-  if (fields === undefined || !Array.isArray(content))
-    return Result.fail(broken("The provider's answer has no content."))
+  if (fields === undefined) return Result.fail(broken("The provider's answer is not a JSON object."))
+  const failure = failureInside(fields)
+  if (failure !== undefined) return Result.fail(failure)
+  const content = asObject(asObject(fields["output"])?.["message"])?.["content"]
+  if (!Array.isArray(content)) return Result.fail(broken("The provider's answer has no content."))
   const reading = begin(call)
   for (const [index, item] of content.entries()) {
     const block = asObject(item) ?? {}

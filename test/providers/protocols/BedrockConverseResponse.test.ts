@@ -190,6 +190,11 @@ describe("a failure", () => {
     assert.strictEqual(failure(status, name, message, true), expected)
   })
 
+  it("inside an answer that calls itself a success is one all the same", () => {
+    const inside = { __type: "com.amazon.coral.availability#ThrottlingException", message: "Slow down." }
+    assert.strictEqual(failing(decoded(bedrockConverse, inside, call())), "rate_limited")
+  })
+
   it("inside a stream is told by the type of its event", () => {
     const cases: ReadonlyArray<readonly [string, Json, string]> = [
       ["throttlingException", { message: "Too many tokens." }, "rate_limited"],
