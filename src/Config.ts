@@ -6,7 +6,7 @@
  */
 import { Config, ConfigProvider, Duration, Effect, Option, Redacted, Schema } from "effect"
 
-import type { Account, Provider } from "./catalog/Provider.ts"
+import type { Account, AwsCredentials, Provider } from "./catalog/Provider.ts"
 import { fromUsd, type Picodollars } from "./domain/Money.ts"
 
 interface Variable<A> {
@@ -155,17 +155,46 @@ export const settings: Effect.Effect<Settings, Config.ConfigError> = Effect.gen(
   return values as Settings
 })
 
-/** A provider's account: on when its key is set, or, for servers without keys, when its base URL is. */
+/**
+ * A provider's account: on when its key is set, or, for servers without keys, when its base URL is. `{region}` in the
+ * catalog's base URL is AWS's region.
+ */
 export const account = Effect.fnUntraced(function* (provider: Provider) {
   const key = yield* Config.option(Config.Redacted(provider.apiKeyEnv))
   const baseUrl = yield* Config.option(Config.URL(provider.baseUrlEnv))
-  const isOn = provider.auth === "none" ? Option.isSome(baseUrl) || Option.isSome(key) : Option.isSome(key)
+  const region = yield* awsRegion
+  // A key of Bedrock's own comes before credentials, as it does in the SDKs of AWS.
+  const aws = provider.auth === "aws-sigv4" && Option.isNone(key) ? yield* awsCredentials(region) : undefined
+  const isOn = Option.isSome(key) || aws !== undefined || (provider.auth === "none" && Option.isSome(baseUrl))
   if (!isOn) return undefined
   return {
     provider,
-    baseUrl: Option.match(baseUrl, { onNone: () => provider.baseUrl, onSome: (url) => url.href.replace(/\/+$/, "") }),
-    apiKey: Option.getOrElse(key, () => Redacted.make(""))
+    baseUrl: Option.match(baseUrl, {
+      onNone: () => provider.baseUrl.replace("{region}", region),
+      onSome: (url) => url.href.replace(/\/+$/, "")
+    }),
+    apiKey: Option.getOrElse(key, () => Redacted.make("")),
+    ...(aws && { aws })
   } satisfies Account
+})
+
+/** The region of the shipped catalog's model ids, where nothing else is said. */
+const awsRegion = Config.NonEmptyString("AWS_REGION").pipe(
+  Config.orElse(() => Config.NonEmptyString("AWS_DEFAULT_REGION")),
+  Config.withDefault("us-east-1")
+)
+
+const awsCredentials = Effect.fnUntraced(function* (region: string) {
+  const accessKeyId = yield* Config.option(Config.NonEmptyString("AWS_ACCESS_KEY_ID"))
+  const secretAccessKey = yield* Config.option(Config.Redacted("AWS_SECRET_ACCESS_KEY"))
+  const sessionToken = yield* Config.option(Config.Redacted("AWS_SESSION_TOKEN"))
+  if (Option.isNone(accessKeyId) || Option.isNone(secretAccessKey)) return undefined
+  return {
+    accessKeyId: accessKeyId.value,
+    secretAccessKey: secretAccessKey.value,
+    ...(Option.isSome(sessionToken) && { sessionToken: sessionToken.value }),
+    region
+  } satisfies AwsCredentials
 })
 
 /** Where all of it comes from. An empty variable, as container tools pass it, is an unset one. */

@@ -128,8 +128,12 @@ const ProviderEntry = Schema.Struct({
   ).annotateKey({ description: "Left out where every account has its own; `base_url_env` must be set then." }),
   api_key_env: Schema.optionalKey(VariableName).annotateKey({ description: "Default: the id as `ACME_API_KEY`." }),
   base_url_env: Schema.optionalKey(VariableName).annotateKey({ description: "Default: the id as `ACME_BASE_URL`." }),
-  auth: Schema.optionalKey(Schema.Literals(["bearer", "x-api-key", "x-goog-api-key", "api-key", "none"])).annotateKey({
-    description: "How the key is sent. `none`: no key is needed, and one that is set goes as bearer. Default: bearer."
+  auth: Schema.optionalKey(
+    Schema.Literals(["bearer", "x-api-key", "x-goog-api-key", "api-key", "aws-sigv4", "none"])
+  ).annotateKey({
+    description:
+      "How the key is sent. `none`: no key is needed, and one that is set goes as bearer. `aws-sigv4`: a key of " +
+      "Bedrock goes as bearer, and with credentials of AWS in its place requests are signed. Default: bearer."
   })
 })
 export type ProviderEntry = typeof ProviderEntry.Type

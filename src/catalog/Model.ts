@@ -23,7 +23,13 @@ export const axes = [
 export type Axis = (typeof axes)[number]
 export type Profile = { readonly [A in Axis]: number }
 
-export const protocolNames = ["openai-chat", "openai-responses", "anthropic-messages", "gemini"] as const
+export const protocolNames = [
+  "openai-chat",
+  "openai-responses",
+  "anthropic-messages",
+  "gemini",
+  "bedrock-converse"
+] as const
 export type ProtocolName = (typeof protocolNames)[number]
 
 export const modelEfforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const

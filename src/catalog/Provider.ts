@@ -38,8 +38,11 @@ export interface Provider {
   /** Environment variables that hold the key and replace `baseUrl`. */
   readonly apiKeyEnv: string
   readonly baseUrlEnv: string
-  /** How the key is sent; `none` for servers that need no key, which are on when their base URL is set. */
-  readonly auth: "bearer" | "x-api-key" | "x-goog-api-key" | "api-key" | "none"
+  /**
+   * How the key is sent. `none`: for servers that need no key, which are on when their base URL is set. `aws-sigv4`: as
+   * bearer, unless the account has credentials to sign with.
+   */
+  readonly auth: "bearer" | "x-api-key" | "x-goog-api-key" | "api-key" | "aws-sigv4" | "none"
 }
 
 /** Where and as whom to call a provider that is switched on. */

@@ -11,6 +11,8 @@ const schemes = {
   "x-api-key": (key) => ({ "x-api-key": key }),
   "x-goog-api-key": (key) => ({ "x-goog-api-key": key }),
   "api-key": (key) => ({ "api-key": key }),
+  /** An API key of Bedrock: an account that signs has none. */
+  "aws-sigv4": (key) => ({ authorization: `Bearer ${key}` }),
   none: () => ({})
 } as const satisfies Record<Provider["auth"], (key: string) => Headers>
 

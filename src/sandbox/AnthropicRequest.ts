@@ -5,7 +5,7 @@
 import { Option, Result, Schema } from "effect"
 
 import { digest } from "./Digest.ts"
-import type { Breakpoint, Prompt } from "./Prompt.ts"
+import { type Breakpoint, type Prompt, schemaAskedFor } from "./Prompt.ts"
 
 const Record = Schema.Record(Schema.String, Schema.Unknown)
 const CacheControl = Schema.optional(
@@ -80,7 +80,7 @@ export const read = (body: unknown): Result.Result<Prompt, string> => {
     tools: (request.tools ?? []).map((tool) => ({ name: tool.name, schema: tool.input_schema })),
     toolChoice: choiceOf(request),
     parallelCalls: request.tool_choice?.disable_parallel_tool_use !== true,
-    answerSchema: request.output_config?.format?.schema,
+    answerSchema: request.output_config?.format?.schema ?? schemaAskedFor(textOf(blocksOf(request.system))),
     thinks: isThinking(request),
     maxTokens: request.max_tokens,
     stop: request.stop_sequences ?? []

@@ -6,21 +6,6 @@ import { read } from "./BedrockRequest.ts"
 import type { Json, Prompt, Reply } from "./Prompt.ts"
 import { type Complaint, halves, type Piece, type Wire } from "./Wire.ts"
 
-/** A piece in bytes. */
-export interface BinaryPiece extends Omit<Piece, "frame"> {
-  readonly frame: Uint8Array
-}
-
-/** Where this wire differs from those that speak text. */
-export interface BinaryWire extends Omit<Wire, "pieces" | "complain" | "complainInStream"> {
-  /** Of a stream. */
-  readonly media: string
-  readonly pieces: (prompt: Prompt, reply: Reply) => ReadonlyArray<BinaryPiece>
-  readonly complain: (complaint: Complaint) => ReturnType<Wire["complain"]> & { readonly headers: Headers }
-  readonly complainInStream: (complaint: Complaint) => Uint8Array
-}
-type Headers = { readonly [name: string]: string }
-
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 const codec = new EventStreamCodec(
@@ -83,16 +68,16 @@ const answer = (_prompt: Prompt, reply: Reply): Json => {
   }
 }
 
-const pieces = (_prompt: Prompt, reply: Reply): ReadonlyArray<BinaryPiece> => {
+const pieces = (_prompt: Prompt, reply: Reply): ReadonlyArray<Piece<Uint8Array>> => {
   // Every payload is padded, so that its length does not tell what it says.
-  const event = (type: string, payload: Json): BinaryPiece => ({
+  const event = (type: string, payload: Json): Piece<Uint8Array> => ({
     frame: message("event", type, { ...payload, p: "abcdefgh" }),
     isToken: false
   })
   let index = -1
-  const delta = (part: Json): BinaryPiece => event("contentBlockDelta", { contentBlockIndex: index, delta: part })
-  const token = (part: Json): BinaryPiece => ({ ...delta(part), isToken: true })
-  const block = (deltas: () => ReadonlyArray<BinaryPiece>): ReadonlyArray<BinaryPiece> => {
+  const delta = (part: Json): Piece<Uint8Array> => event("contentBlockDelta", { contentBlockIndex: index, delta: part })
+  const token = (part: Json): Piece<Uint8Array> => ({ ...delta(part), isToken: true })
+  const block = (deltas: () => ReadonlyArray<Piece<Uint8Array>>): ReadonlyArray<Piece<Uint8Array>> => {
     index++
     return [...deltas(), event("contentBlockStop", { contentBlockIndex: index })]
   }
@@ -161,7 +146,7 @@ const complain = (complaint: Complaint) => {
   }
 }
 
-export const bedrockWire: BinaryWire = {
+export const bedrockWire: Wire<Uint8Array> = {
   base: "/bedrock",
   path: "/bedrock/model/:model/:method",
   media: "application/vnd.amazon.eventstream",

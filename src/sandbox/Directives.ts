@@ -1,6 +1,7 @@
 /**
  * What the last user message can ask of the sandbox, in square brackets: faults, to see the gateway deal with them,
- * and tool calls. `directives` is the documentation; the README prints it.
+ * and tool calls, for which the result of a tool can ask as well. `directives` is the documentation; the README prints
+ * it.
  */
 
 export const directives: ReadonlyArray<{ readonly form: string; readonly effect: string }> = [
@@ -24,7 +25,7 @@ export const directives: ReadonlyArray<{ readonly form: string; readonly effect:
   },
   { form: "[fault:… once]", effect: "only the first time this message is seen within a minute" },
   { form: "[fault:… on=gpt-5-mini]", effect: "only at this model" },
-  { form: "[call:get_weather] [call:a,b]", effect: "calls these tools of the request" }
+  { form: "[call:get_weather] [call:a,b]", effect: "calls these tools of the request; a tool's result may ask too" }
 ]
 
 export const faultNames = [

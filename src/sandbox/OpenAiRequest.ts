@@ -1,13 +1,19 @@
-/** Reads a request as an OpenAI chat completions server would. */
+/**
+ * Reads a request as an OpenAI chat completions server would. In DeepSeek's name it refuses a tool loop whose reasoning
+ * is missing or changed, so that a gateway which loses it is found out here.
+ */
 import { Option, Result, Schema } from "effect"
 
 import type { Json, Prompt } from "./Prompt.ts"
+import { isThought } from "./Replies.ts"
 
 const Record = Schema.Record(Schema.String, Schema.Unknown)
 const Part = Schema.Struct({ type: Schema.String, text: Schema.optional(Schema.String) })
 const Message = Schema.Struct({
   role: Schema.String,
-  content: Schema.optional(Schema.NullOr(Schema.Union([Schema.String, Schema.Array(Part)])))
+  content: Schema.optional(Schema.NullOr(Schema.Union([Schema.String, Schema.Array(Part)]))),
+  tool_calls: Schema.optional(Schema.Array(Record)),
+  reasoning_content: Schema.optional(Schema.NullOr(Schema.String))
 })
 const Request = Schema.Struct({
   model: Schema.String,
@@ -49,9 +55,8 @@ const textOf = ({ content }: typeof Message.Type): string =>
 export const read = (body: unknown): Result.Result<Prompt, string> => {
   const request = Option.getOrUndefined(decode(body))
   if (request === undefined) return Result.fail("The body is not a chat completion request.")
-  if (request.tools === undefined && request.tool_choice !== undefined) {
-    return Result.fail("'tool_choice' is only allowed when 'tools' are specified.")
-  }
+  const fault = faultOf(request)
+  if (fault !== undefined) return Result.fail(fault)
   const { messages } = request
   const last = messages.at(-1)
   const lastUser = messages.findLast(({ role }) => role === "user")
@@ -75,6 +80,22 @@ export const read = (body: unknown): Result.Result<Prompt, string> => {
     maxTokens: request.max_completion_tokens ?? request.max_tokens,
     stop: typeof request.stop === "string" ? [request.stop] : (request.stop ?? [])
   })
+}
+
+/** What the real server would refuse and a gateway could get wrong. */
+const faultOf = (request: Request): string | undefined => {
+  if (request.tools === undefined && request.tool_choice !== undefined)
+    return "'tool_choice' is only allowed when 'tools' are specified."
+  return request.model.startsWith("deepseek") && thinks(request) ? faultOfThoughts(request) : undefined
+}
+
+/** DeepSeek wants its reasoning back within a tool loop. It believes what it gets; the sandbox knows its own thoughts. */
+const faultOfThoughts = ({ messages }: Request): string | undefined => {
+  const turn = messages.slice(messages.findLastIndex(({ role }) => role === "user"))
+  if (turn.some(({ reasoning_content: thoughts, tool_calls }) => tool_calls !== undefined && thoughts === undefined))
+    return "The `reasoning_content` in the thinking mode must be passed back to the API."
+  const isForged = messages.some(({ reasoning_content: thoughts }) => thoughts && !isThought(thoughts))
+  return isForged ? "The `reasoning_content` is not what the model thought." : undefined
 }
 
 const answerSchemaOf = ({ response_format: format }: Request): Json | undefined =>

@@ -64,6 +64,9 @@ export interface Reply {
   readonly outputTokens: number
 }
 
+/** What a docile model makes of a system prompt that asks for JSON in words. */
+export const schemaAskedFor = (system: string): Json | undefined => (/\bone JSON object\b/.test(system) ? {} : undefined)
+
 /** Words with the space before them: near enough to tokens. */
 export const tokensOf = (text: string): ReadonlyArray<string> => text.match(/\s*\S+|\s+$/g) ?? []
 

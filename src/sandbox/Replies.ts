@@ -1,6 +1,6 @@
 /** What the sandbox says. A pure function of the prompt: no clock, no chance, no memory. */
 import { digest } from "./Digest.ts"
-import type { Directives } from "./Directives.ts"
+import { type Directives, parse } from "./Directives.ts"
 import { valueFor } from "./JsonSynthesis.ts"
 import { type Call, type Prompt, type PromptTokens, type Reply, tokensOf } from "./Prompt.ts"
 
@@ -17,7 +17,7 @@ export interface Occasion {
 
 /** The answer to a prompt. */
 export const replyTo = (prompt: Prompt, { directives, promptTokens, createdSeconds }: Occasion): Reply => {
-  const calls = callsFor(prompt, directives.calls)
+  const calls = callsFor(prompt, wishesOf(prompt, directives))
   const isRefused = directives.faults.some(({ name }) => name === "refused")
   const isEmpty = isRefused || directives.faults.some(({ name }) => name === "empty")
   const said = isEmpty || calls.length > 0 ? "" : textFor(prompt, directives)
@@ -45,6 +45,9 @@ export const replyTo = (prompt: Prompt, { directives, promptTokens, createdSecon
 const thoughtsOn = (prompt: Prompt): string =>
   `The conversation has ${prompt.messages} messages. The sandbox thinks for show and answers at once.`
 
+/** True for what a sandbox has thought. */
+export const isThought = (text: string): boolean => /^The conversation has \d+ messages\. The sandbox/.test(text)
+
 const textFor = (prompt: Prompt, { faults, rest }: Directives): string => {
   const length = faults.find((fault) => fault.name === "length")?.tokens
   if (length !== undefined) return Array.from({ length }, (_, index) => `word${index + 1}`).join(" ")
@@ -68,10 +71,13 @@ const answered = (prompt: Prompt, text: string): string => {
   return JSON.stringify(isOpen ? { answer: text } : valueFor(prompt.answerSchema))
 }
 
+/** A question wishes for calls once; what a tool answers can wish for more, which makes a loop of several turns. */
+const wishesOf = ({ toolResult }: Prompt, { calls }: Directives): ReadonlyArray<string> =>
+  toolResult === undefined ? calls : parse(toolResult).calls
+
 const callsFor = (prompt: Prompt, wished: ReadonlyArray<string>): ReadonlyArray<Call> => {
   const { tools, toolChoice } = prompt
-  const isAsked = prompt.toolResult === undefined
-  const byWish = tools.filter(({ name }) => isAsked && wished.includes(name))
+  const byWish = tools.filter(({ name }) => wished.includes(name))
   const chosen =
     toolChoice === "none"
       ? []

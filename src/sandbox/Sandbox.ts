@@ -12,6 +12,7 @@ import { HttpRouter, HttpServer, HttpServerRequest } from "effect/http"
 
 import type { ProtocolName } from "../catalog/Model.ts"
 import { anthropicWire } from "./AnthropicWire.ts"
+import { bedrockWire } from "./BedrockWire.ts"
 import * as Directives from "./Directives.ts"
 import { geminiWire } from "./GeminiWire.ts"
 import { openAiResponsesWire } from "./OpenAiResponsesWire.ts"
@@ -19,13 +20,14 @@ import { openAiWire } from "./OpenAiWire.ts"
 import * as Recall from "./Recall.ts"
 import { replyTo } from "./Replies.ts"
 import { refusal, stage } from "./Staging.ts"
-import type { Wire } from "./Wire.ts"
+import type { Bytes, Wire } from "./Wire.ts"
 
-const wires: Record<ProtocolName, Wire> = {
+const wires: Record<ProtocolName, Wire<Bytes>> = {
   "openai-chat": openAiWire,
   "openai-responses": openAiResponsesWire,
   "anthropic-messages": anthropicWire,
-  gemini: geminiWire
+  gemini: geminiWire,
+  "bedrock-converse": bedrockWire
 }
 /** Where providers look for a key. */
 const keyHeaders = ["authorization", "x-api-key", "x-goog-api-key"]
@@ -62,7 +64,7 @@ const routes = (recall: Recall.Recall) =>
   )
 
 const answer = Effect.fnUntraced(
-  function* (wire: Wire, recall: Recall.Recall) {
+  function* (wire: Wire<Bytes>, recall: Recall.Recall) {
     const request = yield* HttpServerRequest.HttpServerRequest
     const body = yield* Effect.option(request.json)
     const read = wire.read(body._tag === "Some" ? body.value : undefined, request.url)

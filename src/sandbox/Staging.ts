@@ -4,11 +4,11 @@ import { HttpServerResponse } from "effect/http"
 
 import type { Fault, FaultName } from "./Directives.ts"
 import type { Prompt, Reply } from "./Prompt.ts"
-import type { Complaint, Piece, Wire } from "./Wire.ts"
+import type { Bytes, Complaint, Piece, Wire } from "./Wire.ts"
 
 /** The response to a prompt. It comes late, broken or not at all, when the faults say so. */
 export const stage = (
-  wire: Wire,
+  wire: Wire<Bytes>,
   prompt: Prompt,
   reply: Reply,
   faults: ReadonlyArray<Fault>
@@ -21,14 +21,14 @@ export const stage = (
 
 /** An error answer in the protocol's own words. */
 export const refusal = (
-  wire: Wire,
+  wire: Wire<Bytes>,
   complaint: Complaint,
   retryAfterSeconds?: number
 ): HttpServerResponse.HttpServerResponse => {
-  const { status, body } = wire.complain(complaint)
+  const { status, body, headers } = wire.complain(complaint)
   return HttpServerResponse.jsonUnsafe(body, {
     status,
-    ...(retryAfterSeconds !== undefined && { headers: { "retry-after": String(retryAfterSeconds) } })
+    headers: { ...headers, ...(retryAfterSeconds !== undefined && { "retry-after": String(retryAfterSeconds) }) }
   })
 }
 
@@ -65,9 +65,9 @@ const lastWords = "50 millis"
 /** Ends a response in the middle: the server drops the connection. */
 const drop = Stream.fromEffect(Effect.delay(Effect.interrupt, lastWords))
 
-const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text)
+const bytesOf = (frame: Bytes): Uint8Array => (typeof frame === "string" ? new TextEncoder().encode(frame) : frame)
 
-const plain = (wire: Wire, prompt: Prompt, reply: Reply, faults: ReadonlyArray<Fault>) => {
+const plain = (wire: Wire<Bytes>, prompt: Prompt, reply: Reply, faults: ReadonlyArray<Fault>) => {
   const pause = millisOf(faults, "stall") + millisOf(faults, "slow") * reply.outputTokens
   const body = has(faults, "error-in-200") ? wire.complain({ _tag: "Overloaded" }).body : wire.answer(prompt, reply)
   const text = JSON.stringify(body)
@@ -78,13 +78,17 @@ const plain = (wire: Wire, prompt: Prompt, reply: Reply, faults: ReadonlyArray<F
   return Effect.delay(Effect.succeed(response), pause)
 }
 
-const streamed = (wire: Wire, prompt: Prompt, reply: Reply, faults: ReadonlyArray<Fault>) =>
+const streamed = (wire: Wire<Bytes>, prompt: Prompt, reply: Reply, faults: ReadonlyArray<Fault>) =>
   HttpServerResponse.stream(played(wire, wire.pieces(prompt, reply), faults), {
-    contentType: "text/event-stream",
+    contentType: wire.media ?? "text/event-stream",
     headers: { "cache-control": "no-cache" }
   })
 
-const played = (wire: Wire, pieces: ReadonlyArray<Piece>, faults: ReadonlyArray<Fault>): Stream.Stream<Uint8Array> => {
+const played = (
+  wire: Wire<Bytes>,
+  pieces: ReadonlyArray<Piece<Bytes>>,
+  faults: ReadonlyArray<Fault>
+): Stream.Stream<Uint8Array> => {
   const opening = pieces.findIndex(({ isToken }) => isToken)
   const head = pieces.slice(0, Math.max(opening, 1))
   const rest = pieces.slice(head.length)
@@ -105,17 +109,17 @@ const played = (wire: Wire, pieces: ReadonlyArray<Piece>, faults: ReadonlyArray<
   return cut === undefined ? told : Stream.concat(told, drop)
 }
 
-const packet = (frames: ReadonlyArray<string>): Stream.Stream<Uint8Array> =>
-  frames.length === 0 ? Stream.empty : Stream.succeed(bytesOf(frames.join("")))
+const packet = (frames: ReadonlyArray<Bytes>): Stream.Stream<Uint8Array> =>
+  frames.length === 0 ? Stream.empty : Stream.succeed(Buffer.concat(frames.map(bytesOf)))
 
-const upToToken = (pieces: ReadonlyArray<Piece>, tokens: number): ReadonlyArray<Piece> => {
+const upToToken = (pieces: ReadonlyArray<Piece<Bytes>>, tokens: number): ReadonlyArray<Piece<Bytes>> => {
   let seen = 0
   const end = pieces.findIndex(({ isToken }) => isToken && ++seen > tokens)
   return end < 0 ? pieces.filter(({ isToken }) => isToken) : pieces.slice(0, end)
 }
 
 /** One write for all of it, or one per token with a pause before each. */
-const paced = (pieces: ReadonlyArray<Piece>, pauseMillis: number): Stream.Stream<Uint8Array> =>
+const paced = (pieces: ReadonlyArray<Piece<Bytes>>, pauseMillis: number): Stream.Stream<Uint8Array> =>
   pauseMillis === 0
     ? packet(pieces.map(({ frame }) => frame))
     : Stream.mapEffect(Stream.fromIterable(pieces), ({ frame, isToken }) =>

@@ -11,25 +11,37 @@ export type Complaint =
   | { readonly _tag: "Quota" }
   | { readonly _tag: "Context" }
 
+/** What a stream is made of on the wire. */
+export type Bytes = string | Uint8Array
+
 /** One event of a stream, as it goes over the wire. */
-export interface Piece {
-  readonly frame: string
+export interface Piece<Frame extends Bytes = string> {
+  readonly frame: Frame
   /** True when it carries one token of output. */
   readonly isToken: boolean
 }
 
-export interface Wire {
+/** An error answer. */
+export interface Refusal {
+  readonly status: number
+  readonly headers?: { readonly [name: string]: string }
+  readonly body: Json
+}
+
+export interface Wire<Frame extends Bytes = string> {
   /** Where requests are posted, below the sandbox's own address. */
   readonly path: `/${string}`
   /** The part of `path` that a provider's base URL has. */
   readonly base: `/${string}`
+  /** Media type of a stream. Default: server-sent events. */
+  readonly media?: string
   /** The prompt, or what a strict provider would say against the request. `target`: path and query of the request. */
   readonly read: (body: unknown, target: string) => Result.Result<Prompt, string>
   readonly answer: (prompt: Prompt, reply: Reply) => Json
-  readonly pieces: (prompt: Prompt, reply: Reply) => ReadonlyArray<Piece>
-  readonly complain: (complaint: Complaint) => { readonly status: number; readonly body: Json }
+  readonly pieces: (prompt: Prompt, reply: Reply) => ReadonlyArray<Piece<Frame>>
+  readonly complain: (complaint: Complaint) => Refusal
   /** The same in the middle of a stream. */
-  readonly complainInStream: (complaint: Complaint) => string
+  readonly complainInStream: (complaint: Complaint) => Frame
 }
 
 /** An event stream's frame. */

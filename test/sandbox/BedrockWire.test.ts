@@ -127,7 +127,7 @@ describe("the sandbox as Bedrock", () => {
       [{ _tag: "Invalid", message: "no" }, "Invalid"]
     ] as const
     for (const [complaint, expected] of cases) {
-      const { body, headers, status } = bedrockWire.complain(complaint)
+      const { body, headers = {}, status } = bedrockWire.complain(complaint)
       const failure = bedrockConverse.failure({ status, headers, body: JSON.stringify(body) })
       assert.strictEqual(failing(Result.fail(failure)), expected)
       const [frame] = Result.getOrThrow(EventStreamFrames.make().read([bedrockWire.complainInStream(complaint)]))

@@ -22,7 +22,8 @@ const auths = {
   "openai-chat": "bearer",
   "openai-responses": "bearer",
   "anthropic-messages": "x-api-key",
-  gemini: "x-goog-api-key"
+  gemini: "x-goog-api-key",
+  "bedrock-converse": "aws-sigv4"
 } as const
 
 /** Each provider `<protocol>:<anything>` speaks that protocol with the sandbox. */
@@ -67,6 +68,8 @@ const at = (protocol: ProtocolName, name: string): Target => {
     model: {
       ...model,
       id: modelId(name),
+      // What Bedrock may be asked depends on who made the model.
+      ownedBy: "anthropic",
       modalities: { image: true, audio: true },
       reasoning: { support: "optional", efforts: ["low", "high"], budgetTokens: { min: 1_024, max: 8_000 } }
     },

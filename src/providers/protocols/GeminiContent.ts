@@ -19,6 +19,7 @@ import { isThird } from "./GeminiGeneration.ts"
 import { noSignature, signaturesOf } from "./GeminiSignatures.ts"
 import type { Json, WireCall } from "./Protocol.ts"
 import { instructionOf } from "./ResponseFormats.ts"
+import { type Results, resultsIn } from "./ToolResults.ts"
 
 interface Turn {
   readonly role: "user" | "model"
@@ -111,20 +112,6 @@ const modelParts = (call: WireCall, message: AssistantMessage): ReadonlyArray<Js
   }
   saying(whole.slice(at))
   return [...parts, ...calls]
-}
-
-type Results = ReadonlyMap<ToolCall, ToolMessage>
-
-/** A result belongs to the last call before it that has its id: ids may come again in later turns. */
-const resultsIn = (messages: ReadonlyArray<Message>): Results => {
-  const called = new Map<string, ToolCall>()
-  const results = new Map<ToolCall, ToolMessage>()
-  for (const message of messages) {
-    if (message.role === "assistant") for (const tool of message.toolCalls) called.set(tool.id, tool)
-    const tool = message.role === "tool" ? called.get(message.toolCallId) : undefined
-    if (message.role === "tool" && tool !== undefined) results.set(tool, message)
-  }
-  return results
 }
 
 /** As many results as calls, or the request is refused; a call that nobody answered says so. */

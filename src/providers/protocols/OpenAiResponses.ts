@@ -21,8 +21,8 @@ const fields: FieldTable = {
   stop: "translated",
   frequencyPenalty: "refused",
   presencePenalty: "refused",
-  // Prompts are cached without being asked to.
-  cacheControl: "refused",
+  // Marks on parts, for the models that take them; prompts are cached without being asked to.
+  cacheControl: "translated",
   promptCacheKey: "sent",
   promptCacheRetention: "sent",
   // As the cache affinity that the call carries: the client's own id never leaves the house.

@@ -2,7 +2,14 @@
  * Messages as input items. No item carries the id it had: the provider keeps nothing, and an id of an item that it does
  * not keep makes it look for one in vain. Calls and their outputs are joined by the call's own id.
  */
-import { type AssistantMessage, type Message, type Part, textOf, type ToolMessage } from "../../domain/Conversation.ts"
+import {
+  type AssistantMessage,
+  type CacheControl,
+  type Message,
+  type Part,
+  textOf,
+  type ToolMessage
+} from "../../domain/Conversation.ts"
 import { dialects } from "./Dialects.ts"
 import { readableArguments } from "./OpenAiChatMessages.ts"
 import { echoedItems } from "./OpenAiResponsesReasoning.ts"
@@ -28,9 +35,9 @@ export const inputOf = (call: WireCall): ReadonlyArray<Json> => {
 const messageItems = (writing: Writing, message: Message): ReadonlyArray<Json> => {
   switch (message.role) {
     case "system":
-      return messageItem(instructionRole(writing.call), message.content)
+      return messageItem(writing.call, instructionRole(writing.call), message.content)
     case "user":
-      return messageItem("user", message.content)
+      return messageItem(writing.call, "user", message.content)
     case "assistant":
       return assistantItems(writing, message)
     case "tool":
@@ -42,17 +49,30 @@ const instructionRole = ({ dialect, model }: WireCall): string =>
   model.reasoning.support === "none" ? "system" : dialects[dialect].instructionRole
 
 /** A message without content is refused, and says nothing. */
-const messageItem = (role: string, parts: ReadonlyArray<Part>): ReadonlyArray<Json> => {
-  const content = contentOf(parts)
+const messageItem = (call: WireCall, role: string, parts: ReadonlyArray<Part>): ReadonlyArray<Json> => {
+  const content = contentOf(call, parts)
   return content.length === 0 ? [] : [{ role, content }]
 }
 
 /** Texts and images; a request with audio never comes here. */
-const contentOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Json> =>
+const contentOf = (call: WireCall, parts: ReadonlyArray<Part>): ReadonlyArray<Json> =>
   parts.flatMap((part): ReadonlyArray<Json> => {
-    if (part.type === "text") return [{ type: "input_text", text: part.text }]
+    if (part.type === "text") return [{ type: "input_text", text: part.text, ...breakpoint(call, part.cacheControl) }]
     return part.type === "image" ? [{ type: "input_image", image_url: part.url, detail: part.detail ?? "auto" }] : []
   })
+
+/**
+ * Models from 5.6 on, which are those that know `max`, take marks where to cache, and decide themselves how long they
+ * keep a prompt. Older ones refuse marks and may be told how long.
+ */
+export const takesBreakpoints = ({ dialect, model }: WireCall): boolean =>
+  dialects[dialect].promptCacheRetention && model.reasoning.efforts.includes("max")
+
+/** What they keep anyway is half an hour, and what outlives that is kept half a day. */
+const breakpoint = (call: WireCall, control: CacheControl | undefined): Json =>
+  control === undefined || !takesBreakpoints(call)
+    ? {}
+    : { prompt_cache_breakpoint: { mode: "explicit", ...(control.ttl === "1h" && { ttl: "12h" }) } }
 
 /** Reasoning stands directly before the output it led to. Without any output it is refused, so then it stays away. */
 const assistantItems = ({ call, wireId }: Writing, message: AssistantMessage): ReadonlyArray<Json> => {
@@ -74,16 +94,16 @@ const assistantItems = ({ call, wireId }: Writing, message: AssistantMessage): R
   ])
 }
 
-const toolOutput = ({ wireId }: Writing, message: ToolMessage): Json => ({
+const toolOutput = ({ call, wireId }: Writing, message: ToolMessage): Json => ({
   type: "function_call_output",
   call_id: wireId(message.toolCallId),
-  output: message.content.every((part) => part.type === "text") ? textOf(message) : contentOf(message.content)
+  output: message.content.every((part) => part.type === "text") ? textOf(message) : contentOf(call, message.content)
 })
 
 /** `json_object` insists that the word JSON occurs in the input. */
 const formatInstruction = (call: WireCall): ReadonlyArray<Json> => {
   const { messages, responseFormat } = call.request
   return responseFormat.type === "json_object" && !messages.some((message) => /json/i.test(textOf(message)))
-    ? messageItem(instructionRole(call), [{ type: "text", text: instructionOf(responseFormat) }])
+    ? messageItem(call, instructionRole(call), [{ type: "text", text: instructionOf(responseFormat) }])
     : []
 }

@@ -9,7 +9,7 @@ import { type ChatRequest, forcesTool, modalitiesOf } from "../../domain/Convers
 import type { Failure } from "../../domain/Failure.ts"
 import { type Dialect, dialects } from "./Dialects.ts"
 import { unsupported } from "./ErrorClassifier.ts"
-import { inputOf } from "./OpenAiResponsesInput.ts"
+import { inputOf, takesBreakpoints } from "./OpenAiResponsesInput.ts"
 import type { Json, WireCall, WireRequest } from "./Protocol.ts"
 import { outputLimit, type Thinking, thinkingOf } from "./Thinking.ts"
 import { cacheKey } from "./WireIds.ts"
@@ -115,13 +115,14 @@ const effort = (dialect: Dialect, thinking: Thinking): Json => {
 }
 
 /**
- * The client's cache key comes first; a session without one is kept together by its affinity. Models from 5.6 on, which
- * are those that know `max`, decide themselves how long they keep a prompt, and the newest refuse to be told.
+ * The client's cache key comes first; a session without one is kept together by its affinity. Models that take
+ * breakpoints decide themselves how long they keep a prompt, and the newest refuse to be told.
  */
-const caching = ({ affinity, model, request }: WireCall, dialect: Dialect): Json => {
+const caching = (call: WireCall, dialect: Dialect): Json => {
+  const { affinity, request } = call
   const key = request.promptCacheKey ?? affinity
   const retention = request.promptCacheRetention
-  const tellsRetention = dialect.promptCacheRetention && !model.reasoning.efforts.includes("max")
+  const tellsRetention = dialect.promptCacheRetention && !takesBreakpoints(call)
   return {
     ...(dialect.promptCacheKey && key !== undefined && { prompt_cache_key: cacheKey(key) }),
     ...(tellsRetention && retention !== undefined && { prompt_cache_retention: retention })

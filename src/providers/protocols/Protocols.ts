@@ -1,6 +1,7 @@
 /** All protocols by name. The compiler refuses a protocol name of the catalog that is missing here. */
 import type { ProtocolName } from "../../catalog/Model.ts"
 import { anthropicMessages } from "./AnthropicMessages.ts"
+import { bedrockConverse } from "./BedrockConverse.ts"
 import { gemini } from "./Gemini.ts"
 import { openAiChat } from "./OpenAiChat.ts"
 import { openAiResponses } from "./OpenAiResponses.ts"
@@ -10,5 +11,6 @@ export const protocols: { readonly [Name in ProtocolName]: Protocol } = {
   "openai-chat": openAiChat,
   "openai-responses": openAiResponses,
   "anthropic-messages": anthropicMessages,
-  gemini
+  gemini,
+  "bedrock-converse": bedrockConverse
 }

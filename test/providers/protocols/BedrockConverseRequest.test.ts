@@ -161,7 +161,11 @@ describe("a request", () => {
           jsonSchema: {
             name: "s",
             description: "d",
-            schema: `{"type":"object","properties":{"n":{"type":"integer","description":"(minimum: 1)"}},"additionalProperties":false}`
+            schema: JSON.stringify({
+              type: "object",
+              properties: { n: { type: "integer", description: "(minimum: 1)" } },
+              additionalProperties: false
+            })
           }
         }
       }
