@@ -57,9 +57,9 @@ export const ChatCompletion = Schema.Struct({
         role: Schema.Literal("assistant"),
         content: Schema.NullOr(Schema.String),
         refusal: Schema.NullOr(Schema.String),
-        tool_calls: Schema.optional(Schema.Array(ToolCall)),
-        reasoning: Schema.optional(Schema.String),
-        reasoning_details: Schema.optional(Schema.Array(ReasoningDetail))
+        tool_calls: Schema.optionalKey(Schema.Array(ToolCall)),
+        reasoning: Schema.optionalKey(Schema.String),
+        reasoning_details: Schema.optionalKey(Schema.Array(ReasoningDetail))
       }),
       logprobs: Schema.Null,
       finish_reason: FinishReason
@@ -76,18 +76,18 @@ export const Chunk = Schema.Struct({
     Schema.Struct({
       index: Schema.Literal(0),
       delta: Schema.Struct({
-        role: Schema.optional(Schema.Literal("assistant")),
-        content: Schema.optional(Schema.NullOr(Schema.String)),
-        refusal: Schema.optional(Schema.String),
-        reasoning: Schema.optional(Schema.String),
-        reasoning_details: Schema.optional(Schema.Array(ReasoningDetail)),
-        tool_calls: Schema.optional(
+        role: Schema.optionalKey(Schema.Literal("assistant")),
+        content: Schema.optionalKey(Schema.NullOr(Schema.String)),
+        refusal: Schema.optionalKey(Schema.String),
+        reasoning: Schema.optionalKey(Schema.String),
+        reasoning_details: Schema.optionalKey(Schema.Array(ReasoningDetail)),
+        tool_calls: Schema.optionalKey(
           Schema.Array(
             Schema.Struct({
               index: Schema.Int,
-              id: Schema.optional(Schema.String),
-              type: Schema.optional(Schema.Literal("function")),
-              function: Schema.Struct({ name: Schema.optional(Schema.String), arguments: Schema.String })
+              id: Schema.optionalKey(Schema.String),
+              type: Schema.optionalKey(Schema.Literal("function")),
+              function: Schema.Struct({ name: Schema.optionalKey(Schema.String), arguments: Schema.String })
             })
           )
         )
@@ -96,7 +96,7 @@ export const Chunk = Schema.Struct({
       finish_reason: Schema.NullOr(FinishReason)
     })
   ),
-  usage: Schema.optional(Usage),
-  svc: Schema.optional(Routing),
-  error: Schema.optional(Schema.Struct({ code: Schema.String, message: Schema.String }))
+  usage: Schema.optionalKey(Usage),
+  svc: Schema.optionalKey(Routing),
+  error: Schema.optionalKey(Schema.Struct({ code: Schema.String, message: Schema.String }))
 }).annotate({ identifier: "ChatCompletionChunk" })

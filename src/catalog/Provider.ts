@@ -24,6 +24,7 @@ export const dialectNames = [
   "qwen",
   "vllm",
   "ollama",
+  "lmstudio",
   "generic"
 ] as const
 /** Names a set of flags for servers that speak OpenAI's chat protocol with their own accent. */

@@ -63,7 +63,7 @@ export const isOutput = (event: CompletionEvent): boolean => {
   }
 }
 
-/** The whole answer. Consecutive `reasoning.text` details of one index are one block that arrived in pieces. */
+/** The whole answer. Consecutive details of one index are one block that arrived in pieces. */
 export const fold = (events: Iterable<CompletionEvent>): Completion => {
   let content = ""
   let refusal = ""
@@ -106,22 +106,17 @@ export const fold = (events: Iterable<CompletionEvent>): Completion => {
 }
 
 const appendDetail = (details: Array<ReasoningDetail>, detail: ReasoningDetail): void => {
-  const last = details.at(-1)
-  if (last === undefined || !isContinuation(last, detail)) {
-    details.push(detail)
-    return
-  }
-  details[details.length - 1] = {
-    ...last,
-    ...detail,
-    text: `${String(last["text"] ?? "")}${String(detail["text"] ?? "")}`
-  }
+  const at = details.findLastIndex((earlier) => continuedMember(earlier, detail) !== undefined)
+  const begun = details[at]
+  const member = begun === undefined ? undefined : continuedMember(begun, detail)
+  if (begun === undefined || member === undefined) details.push(detail)
+  else details[at] = { ...begun, ...detail, [member]: `${String(begun[member] ?? "")}${String(detail[member] ?? "")}` }
 }
 
-/** A streamed block is continued by details of its own type and index, until its signature closes it. */
-const isContinuation = (last: ReasoningDetail, next: ReasoningDetail): boolean =>
-  last["type"] === "reasoning.text" &&
-  next["type"] === "reasoning.text" &&
-  last["index"] === next["index"] &&
-  last["index"] !== undefined &&
-  last["signature"] === undefined
+/** The member that goes on: a streamed block is continued by details of its own type and index, until it is signed. */
+const continuedMember = (last: ReasoningDetail, next: ReasoningDetail): "text" | "summary" | undefined => {
+  if (last["type"] !== next["type"] || last["index"] !== next["index"] || last["index"] === undefined) return undefined
+  if (last["id"] !== next["id"]) return undefined
+  if (last["type"] === "reasoning.summary") return "summary"
+  return last["type"] === "reasoning.text" && last["signature"] === undefined ? "text" : undefined
+}

@@ -24,6 +24,9 @@ export type ApiKeyId = typeof ApiKeyId.Type
 export const RequestId = Uuid.pipe(Schema.brand("RequestId"))
 export type RequestId = typeof RequestId.Type
 
+/** A request with credit on hold, which is what a provider is called for. Only the ledger may say that one is. */
+export type HeldRequestId = RequestId & Brand.Brand<"Held">
+
 /** A model as users write it, for example `gpt-5-mini`. */
 export const ModelId = Schema.NonEmptyString.pipe(Schema.brand("ModelId"))
 export type ModelId = typeof ModelId.Type
@@ -44,4 +47,5 @@ export const environmentId = Brand.nominal<EnvironmentId>()
 export const apiKeyId = Brand.nominal<ApiKeyId>()
 export const modelId = Brand.nominal<ModelId>()
 export const endpointId = Brand.nominal<EndpointId>()
+export const heldRequestId = Brand.nominal<HeldRequestId>()
 export const providerId = Brand.nominal<ProviderId>()

@@ -38,6 +38,12 @@ export const promptTokens = (usage: Usage): number =>
 /** What the contract calls `cache_write_tokens`. */
 export const cacheWriteTokens = (usage: Usage): number => usage.cacheWrite5m + usage.cacheWrite1h
 
+/** Ten times the longest context there is. */
+const mostTokens = 100_000_000
+
+/** False for counts that are a provider's mistake, and would bill as one. */
+export const isBelievable = (usage: Usage): boolean => promptTokens(usage) <= mostTokens && usage.output <= mostTokens
+
 /** Counts as a provider that reports an inclusive prompt total gives them. */
 export interface InclusiveCounts {
   readonly prompt: number

@@ -55,15 +55,18 @@ const toolCallBody = (call: Completion["toolCalls"][number]) => ({
   function: { name: call.name, arguments: call.arguments }
 })
 
-/** A refusal is text to a reader and a refusal to a program, so it goes out as both. */
 const messageBody = (completion: Completion) => ({
   role: "assistant",
-  content: completion.toolCalls.length > 0 ? null : completion.content + completion.refusal,
+  content: saysNothing(completion) ? null : completion.content,
   refusal: completion.refusal === "" ? null : completion.refusal,
   ...(completion.toolCalls.length > 0 && { tool_calls: completion.toolCalls.map(toolCallBody) }),
   ...(completion.reasoning !== "" && { reasoning: completion.reasoning }),
   ...(completion.reasoningDetails.length > 0 && { reasoning_details: completion.reasoningDetails })
 })
+
+/** Beside tool calls content is null by the contract, and beside a refusal as OpenAI sends it. */
+const saysNothing = ({ content, refusal, toolCalls }: Completion): boolean =>
+  toolCalls.length > 0 || (refusal !== "" && content === "")
 
 /** The body of a plain answer. */
 export const wholeBody = (envelope: Envelope, answer: WholeAnswer) => ({
@@ -96,15 +99,18 @@ export const joinThoughts = (items: ReadonlyArray<StreamItem>): ReadonlyArray<Wr
     const last = written.at(-1)
     if (item.type !== "detail") written.push(item)
     else if (last?.type === "thought") written.splice(-1, 1, { ...last, details: [...last.details, item.detail] })
-    else if (last?.type === "reasoning" && isReadable(item.detail))
+    else if (last?.type === "reasoning" && tells(item.detail, last.text))
       written.splice(-1, 1, { type: "thought", text: last.text, details: [item.detail] })
     else written.push(item)
   }
   return written
 }
 
-const isReadable = ({ summary, text }: ReasoningDetail): boolean =>
-  (typeof text === "string" && text !== "") || (typeof summary === "string" && summary !== "")
+/** A block may come with the text it carries, or later with all that was told before it. */
+const tells = ({ summary, text }: ReasoningDetail, told: string): boolean => {
+  const carried = typeof text === "string" ? text : summary
+  return typeof carried === "string" && carried !== "" && told.startsWith(carried)
+}
 
 /** `data: …` lines of one streamed answer. */
 export interface ChunkWriter {
@@ -163,7 +169,7 @@ const deltaBody = (delta: Delta | Thought): object => {
     case "thought":
       return { reasoning: delta.text, reasoning_details: delta.details }
     case "refusal":
-      return { content: delta.text, refusal: delta.text }
+      return { refusal: delta.text }
     case "tool":
       return {
         tool_calls: [

@@ -16,20 +16,23 @@ import * as ModelHandlers from "./ModelHandlers.ts"
 
 export type ServerOptions = ChatHandlers.ChatOptions & Edge.EdgeOptions & Health.HealthOptions
 
-/** The contract says `svc` where the operator's own name stands. */
-const named = (serviceName: string) => (document: Record<string, unknown>) =>
-  serviceName === "svc"
-    ? document
-    : // JSON in, JSON of the same shape out.
-      (JSON.parse(
-        JSON.stringify(document)
-          .replaceAll('"svc"', JSON.stringify(serviceName))
-          .replaceAll("svc-auto", `${serviceName}-auto`)
-      ) as Record<string, unknown>)
+/**
+ * The document as it is published: with the operator's own name where the contract says `svc`, and without the rule that
+ * objects have no further members, because unknown ones are ignored in requests and may be added to answers.
+ */
+const published = (serviceName: string) => (document: Record<string, unknown>) =>
+  // JSON in, JSON of the same shape out.
+  JSON.parse(
+    JSON.stringify(document, (key, value: unknown) =>
+      key === "additionalProperties" && value === false ? undefined : value
+    )
+      .replaceAll('"svc"', JSON.stringify(serviceName))
+      .replaceAll("svc-auto", `${serviceName}-auto`)
+  ) as Record<string, unknown>
 
 /** The routes, to be served by whichever server the caller provides. */
 export const layer = (options: ServerOptions) => {
-  const api = Api.annotateMerge(OpenApi.annotations({ transform: named(options.serviceName) }))
+  const api = Api.annotateMerge(OpenApi.annotations({ transform: published(options.serviceName) }))
   const handlers = Layer.mergeAll(
     ChatHandlers.layer(options),
     ModelHandlers.layer(options),

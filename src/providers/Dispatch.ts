@@ -9,6 +9,7 @@ import type { Attempt } from "../domain/Attempt.ts"
 import type { CompletionEvent } from "../domain/Completion.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import { type Failure, transient } from "../domain/Failure.ts"
+import type { HeldRequestId } from "../domain/Ids.ts"
 import * as Usage from "../domain/Usage.ts"
 import * as Failover from "./Failover.ts"
 import { Health, type Resting } from "./Health.ts"
@@ -29,6 +30,8 @@ export class Exhausted extends Data.TaggedError("Exhausted")<{
 }> {}
 
 export interface Call {
+  /** Nobody can ask a provider without a hold: nothing else has this. */
+  readonly held: HeldRequestId
   readonly request: ChatRequest
   /** In order of preference, endpoints of one model beside each other. */
   readonly targets: readonly [Target, ...Array<Target>]

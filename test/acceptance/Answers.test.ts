@@ -336,7 +336,7 @@ describeScripted("The message of a chat completion", (it) => {
       })
     )
 
-  it.effect("carries a refusal as text and as refusal", () =>
+  it.effect("carries a refusal as a refusal, without content", () =>
     Effect.gen(function* () {
       const provider = yield* ScriptedProvider
       const gateway = yield* TestGateway
@@ -344,7 +344,7 @@ describeScripted("The message of a chat completion", (it) => {
       const reply = yield* gateway.chat({ model: "gpt-4o", messages: [user("Hello")] })
       assert.deepStrictEqual(reply.at("choices.0.message"), {
         role: "assistant",
-        content: "I will not.",
+        content: null,
         refusal: "I will not."
       })
     })

@@ -1,11 +1,15 @@
 /** The Vercel AI SDK with `@ai-sdk/openai-compatible`. */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible"
+import { assert } from "@effect/vitest"
+import { generateText, streamText } from "ai"
+import { Effect } from "effect"
 
+import { TestGateway } from "../support/TestGateway.ts"
 import { aiSdkClient } from "./AiSdk.ts"
-import { describeClient } from "./ClientSuite.ts"
+import { type Ask, describeClient } from "./ClientSuite.ts"
 import { onEmbedded } from "./EmbeddedGateway.ts"
 
-const client = aiSdkClient("The AI SDK, openai-compatible", ({ baseUrl, key, model }) =>
+const modelOf = ({ baseUrl, key, model }: Pick<Ask, "baseUrl" | "key" | "model">) =>
   createOpenAICompatible({
     name: "tollgate",
     baseURL: baseUrl,
@@ -13,6 +17,27 @@ const client = aiSdkClient("The AI SDK, openai-compatible", ({ baseUrl, key, mod
     // Without it, the SDK asks for any JSON in place of the schema.
     supportsStructuredOutputs: true
   }).chatModel(model)
-)
 
-describeClient(client, onEmbedded)
+describeClient(aiSdkClient("The AI SDK, openai-compatible", modelOf), onEmbedded)
+
+onEmbedded.sandbox("The AI SDK, openai-compatible, asking for reasoning", (it) => {
+  it.effect("reads it apart from the text, whole and streamed", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const call = {
+        model: modelOf({ baseUrl: `${gateway.url}/v1`, key: gateway.key, model: "claude-sonnet-4-6" }),
+        prompt: "Hello",
+        maxRetries: 0,
+        providerOptions: { tollgate: { reasoningEffort: "high" } }
+      }
+      for (const result of [yield* Effect.promise(() => generateText(call)), streamText(call)]) {
+        const [text, reasoning] = yield* Effect.promise(() => Promise.all([result.text, result.reasoningText]))
+        assert.match(text, /^This is the sandbox/)
+        assert.strictEqual(
+          reasoning,
+          "The conversation has 1 messages. The sandbox thinks for show and answers at once."
+        )
+      }
+    })
+  )
+})

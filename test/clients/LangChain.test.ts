@@ -19,7 +19,14 @@ const modelOf = ({ baseUrl, key, maxTokens, model }: Ask) =>
 
 const optionsOf = ({ signal }: Ask) => (signal === undefined ? {} : { signal })
 
-const saidBy = ({ response_metadata, text, usage_metadata }: AIMessageChunk): Said => ({
+/** What is read of a message; the types of LangChain leave the usage to be inferred. */
+interface Message {
+  readonly text: string
+  readonly response_metadata: { readonly [name: string]: unknown }
+  readonly usage_metadata?: { readonly input_tokens: number; readonly output_tokens: number } | undefined
+}
+
+const saidBy = ({ response_metadata, text, usage_metadata }: Message): Said => ({
   text,
   finish: String(response_metadata["finish_reason"]),
   promptTokens: usage_metadata?.input_tokens,

@@ -9,6 +9,7 @@ import type { Target } from "../../src/providers/Target.ts"
 import {
   type Behaviour,
   bytesOnlyLayer,
+  held,
   json,
   line,
   never,
@@ -25,12 +26,12 @@ import {
 } from "./ScriptedProvider.ts"
 
 const complete = (...targets: readonly [Target, ...Array<Target>]) =>
-  Effect.flatMap(Dispatch, (dispatch) => dispatch.complete({ request, targets })).pipe(
+  Effect.flatMap(Dispatch, (dispatch) => dispatch.complete({ held, request, targets })).pipe(
     Effect.map((answer) => ({ ...answer, value: fold(answer.value) }))
   )
 
 const open = (...targets: readonly [Target, ...Array<Target>]) =>
-  Effect.flatMap(Dispatch, (dispatch) => dispatch.open({ request, targets }))
+  Effect.flatMap(Dispatch, (dispatch) => dispatch.open({ held, request, targets }))
 
 const trail = ({ attempts }: Pick<Answer<unknown>, "attempts">) =>
   attempts.map(({ endpoint, outcome }) => `${endpoint} ${outcome}`)

@@ -13,7 +13,7 @@ import type { Account } from "../../src/catalog/Provider.ts"
 import type { CompletionEvent } from "../../src/domain/Completion.ts"
 import type { ChatRequest } from "../../src/domain/Conversation.ts"
 import { broken, Failure, type FailureReason, transient } from "../../src/domain/Failure.ts"
-import { endpointId, modelId, providerId } from "../../src/domain/Ids.ts"
+import { endpointId, heldRequestId, modelId, providerId, requestId } from "../../src/domain/Ids.ts"
 import { picodollars } from "../../src/domain/Money.ts"
 import { Dispatch } from "../../src/providers/Dispatch.ts"
 import * as Failover from "../../src/providers/Failover.ts"
@@ -68,6 +68,9 @@ export const targetOf = (name: string, contextWindow = 1_000, model = name): Tar
   }
   return { model: served, endpoint }
 }
+
+/** As if the ledger had granted it. */
+export const held = heldRequestId(requestId("018f0000-0000-7000-8000-000000000001"))
 
 export const request: ChatRequest = {
   messages: [{ role: "user", content: [{ type: "text", text: "hello" }] }],

@@ -7,7 +7,7 @@ import { Result } from "effect"
 import type { CompletionEvent, FinishReason } from "../../domain/Completion.ts"
 import type { ReasoningDetail } from "../../domain/Conversation.ts"
 import { broken, type Failure } from "../../domain/Failure.ts"
-import type { Usage } from "../../domain/Usage.ts"
+import { isBelievable, type Usage } from "../../domain/Usage.ts"
 import { stamp } from "../ReasoningDetails.ts"
 import { isJsonObject } from "./Field.ts"
 import type { WireCall } from "./Protocol.ts"
@@ -28,6 +28,7 @@ export interface AnswerEvents {
   readonly argumentsOf: (index: number) => string
   /** The id under which a tool call is known to the client. */
   readonly idOf: (index: number) => string
+  /** Counts that nobody can believe are left out, as if there were none. */
   readonly usage: (usage: Usage) => void
   /** The name of the answer, from which missing tool ids are made. */
   readonly named: (id: string | undefined) => void
@@ -84,7 +85,9 @@ export const answerEvents = (call: WireCall, localStops: ReadonlyArray<string>):
     },
     argumentsOf: (index) => tools[index]?.arguments ?? "",
     idOf: (index) => tools[index]?.id ?? "",
-    usage: (usage) => events.push({ type: "usage", usage }),
+    usage: (usage) => {
+      if (isBelievable(usage)) events.push({ type: "usage", usage })
+    },
     named: (id) => (name ||= id ?? ""),
     take,
     close: (reason) => {

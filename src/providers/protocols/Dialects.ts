@@ -178,5 +178,6 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
   qwen: { ...vendor, thinkingSwitch: "enable_thinking", echo: "reasoning_content" },
   vllm: { ...generic, thinkingSwitch: "chat_template_kwargs", echo: "reasoning", thinkTags: true },
   ollama: { ...generic, effort: "levels and none", echo: "reasoning" },
+  lmstudio: { ...generic, echo: "reasoning", thinkTags: true },
   generic
 }

@@ -10,8 +10,7 @@ import {
   type Message,
   type Part,
   textOf,
-  type ToolCall,
-  type ToolMessage
+  type ToolCall
 } from "../../domain/Conversation.ts"
 import { dataUri } from "./DataUri.ts"
 import { argumentsIn } from "./Field.ts"

@@ -64,8 +64,10 @@ export const decode = (body: unknown, call: WireCall): Result.Result<Events, Fai
   const reading = begin(call)
   const failure = read(reading, fields)
   if (failure !== undefined) return Result.fail(failure)
-  if (asObject(asArray(fields["choices"])[0]) === undefined)
-    return Result.fail(broken("The provider's answer has no choices."))
+  const choice = asObject(asArray(fields["choices"])[0])
+  if (choice === undefined) return Result.fail(broken("The provider's answer has no choices."))
+  if (reading.finish === undefined && asObject(choice["message"]) === undefined)
+    return Result.fail(broken("The provider's answer has no message."))
   return end(reading, call, true)
 }
 
@@ -96,6 +98,8 @@ const read = (reading: Reading, fields: Fields): Failure | undefined => {
   if (choice !== undefined) {
     const message = asObject(choice["message"])
     const delta = asObject(choice["delta"]) ?? message
+    const mistyped = mistypedMember(choice, delta)
+    if (mistyped !== undefined) return broken(`The provider's ${mistyped} is no text.`)
     if (delta !== undefined) readDelta(reading, delta, delta === message)
     const failing = readFinish(reading, asText(choice["finish_reason"]))
     if (failing !== undefined) return failing
@@ -103,6 +107,13 @@ const read = (reading: Reading, fields: Fields): Failure | undefined => {
   const usage = usageIn(fields, choice)
   if (usage !== undefined) reading.answer.usage(usage)
   return undefined
+}
+
+/** What other protocols find out by the end that is missing: here a missing reason can be a server's habit. */
+const mistypedMember = (choice: Fields, delta: Fields | undefined): string | undefined => {
+  if (!["string", "undefined"].includes(typeof (choice["finish_reason"] ?? undefined))) return "finish reason"
+  const content = delta?.["content"] ?? undefined
+  return content === undefined || typeof content === "string" || Array.isArray(content) ? undefined : "content"
 }
 
 /** A chunk without a reason takes nothing back. */

@@ -7,7 +7,7 @@ import type { DialectName } from "../../catalog/Provider.ts"
 import { broken, type Failure } from "../../domain/Failure.ts"
 import type { AnswerEvents } from "./AnswerEvents.ts"
 import { asArray, asObject, asText, type Fields, isJsonObject } from "./Field.ts"
-import { detailsOf } from "./OpenAiResponsesReasoning.ts"
+import { encryptedBlock, type Seal, sealOf, summaryPiece, thoughtPiece } from "./OpenAiResponsesReasoning.ts"
 
 export type Kind = "text" | "refusal" | "summary" | "thought" | "arguments"
 type ItemType = "message" | "reasoning" | "function_call"
@@ -40,6 +40,8 @@ interface Text {
   readonly part: number
   said: string
   whole: boolean
+  /** Of reasoning: the index of its block. */
+  readonly block: number
 }
 
 interface Item {
@@ -50,8 +52,9 @@ interface Item {
   /** Of a tool call: its number in the answer, once its name is known. */
   tool: number | undefined
   complete: boolean
-  /** Of reasoning: its blocks are out. */
-  shown: boolean
+  /** Of reasoning: marks its blocks; made with the first of them. */
+  seal: Seal | undefined
+  sealed: boolean
 }
 
 /** The items of one answer. */
@@ -90,13 +93,14 @@ export const complete = (items: Items, index: number | undefined, fields: Fields
   for (const saying of sayingsOf(fields)) if (typeOfKind[saying.kind] === item.type) add(items, item, saying)
   const encrypted = asText(fields["encrypted_content"])
   // Azure encrypts only what it sends at the very end, so a block that is not sealed yet waits for it.
-  if (item.type === "reasoning" && encrypted !== undefined) show(items, item, encrypted)
+  if (item.type !== "reasoning" || encrypted === undefined || item.sealed) return
+  item.sealed = true
+  items.answer.detail(encryptedBlock(sealIn(items, item), items.blocks++, encrypted))
 }
 
 /** Says what was kept for the end. `finished`: by the provider's word nothing is missing. */
 export const close = (items: Items, finished: boolean): Failure | undefined => {
   const calls = items.list.filter((item) => item.type === "function_call")
-  for (const item of items.list) if (item.type === "reasoning") show(items, item, undefined)
   if (finished && calls.some((call) => call.tool === undefined))
     return broken("The provider sent a tool call without a name.")
   if (finished && !calls.every((call) => call.complete)) return broken("The provider did not finish a tool call.")
@@ -133,7 +137,8 @@ const itemAt = ({ list }: Items, { id, index }: Place, type: ItemType): Item | u
     texts: [],
     tool: undefined,
     complete: false,
-    shown: false
+    seal: undefined,
+    sealed: false
   }
   list.push(item)
   return item
@@ -141,7 +146,10 @@ const itemAt = ({ list }: Items, { id, index }: Place, type: ItemType): Item | u
 
 const add = (items: Items, item: Item, { kind, part, text: heard, whole }: Saying): void => {
   let text = item.texts.find((known) => known.kind === kind && known.part === part)
-  if (text === undefined) item.texts.push((text = { kind, part, said: "", whole: false }))
+  if (text === undefined) {
+    text = { kind, part, said: "", whole: false, block: typeOfKind[kind] === "reasoning" ? items.blocks++ : 0 }
+    item.texts.push(text)
+  }
   if (text.whole) return
   text.whole = whole
   if (whole && !heard.startsWith(text.said)) {
@@ -153,7 +161,7 @@ const add = (items: Items, item: Item, { kind, part, text: heard, whole }: Sayin
   if (rest === "") return
   if (text.said === "") separate(items, item, kind)
   text.said += rest
-  utter(items.answer, item, kind, rest)
+  utter(items, item, text, rest)
 }
 
 /** The texts of all messages are one text, and so are all thoughts: a break keeps the next from running on. */
@@ -162,36 +170,29 @@ const separate = ({ answer, list }: Items, item: Item, kind: Kind): void => {
   if (typeOfKind[kind] === "reasoning" && list.some((other) => thoughtsIn(other).length > 0)) answer.reasoning("\n\n")
 }
 
-const utter = (answer: AnswerEvents, item: Item, kind: Kind, text: string): void => {
+const utter = (items: Items, item: Item, { block, kind }: Text, text: string): void => {
+  const { answer } = items
   switch (kind) {
     case "text":
       return answer.text(text)
     case "refusal":
       return answer.refusal(text)
     case "summary":
+      answer.reasoning(text)
+      return answer.detail(summaryPiece(sealIn(items, item), block, text))
     case "thought":
-      return answer.reasoning(text)
+      answer.reasoning(text)
+      return answer.detail(thoughtPiece(sealIn(items, item), block, text))
     case "arguments":
       if (item.tool !== undefined) answer.toolArguments(item.tool, text)
   }
 }
 
-const show = (items: Items, item: Item, encrypted: string | undefined): void => {
-  if (item.shown) return
-  item.shown = true
-  const before = items.list.filter((other) => other.index < item.index)
+const sealIn = ({ dialect, list }: Items, item: Item): Seal => {
+  const before = list.filter((other) => other.index < item.index)
   const calls = before.filter((other) => other.type === "function_call").length
-  const reasoned = {
-    id: item.id ?? `rs_${item.index}`,
-    place: calls + (before.some(hasSpoken) ? 1 : 0),
-    summaries: saidIn(item, "summary"),
-    thoughts: saidIn(item, "thought"),
-    encrypted
-  }
-  for (const detail of detailsOf(reasoned, items.dialect, items.blocks)) {
-    items.answer.detail(detail)
-    items.blocks++
-  }
+  const place = calls + (before.some(hasSpoken) ? 1 : 0)
+  return (item.seal ??= sealOf(item.id ?? `rs_${item.index}`, place, dialect))
 }
 
 const saidIn = (item: Item, kind: Kind): ReadonlyArray<string> =>

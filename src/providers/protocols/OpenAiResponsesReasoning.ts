@@ -8,37 +8,45 @@ import { returning } from "../ReasoningDetails.ts"
 import { asText } from "./Field.ts"
 import type { Json } from "./Protocol.ts"
 
-export interface ReasoningItem {
-  /** Tells the items of one answer apart. */
-  readonly id: string
-  /** How many outputs came before it, where all text counts as one and every tool call as one. */
-  readonly place: number
-  readonly summaries: ReadonlyArray<string>
-  /** Reasoning in full, which models with open weights show. */
-  readonly thoughts: ReadonlyArray<string>
-  readonly encrypted: string | undefined
-}
-
 const formats: { readonly [Name in DialectName]?: string } = {
   azure: "azure-openai-responses-v1",
   xai: "xai-responses-v1"
 }
 
-/** The blocks of an item. Each has an index of its own, counted from `firstIndex`: none of them continues another. */
-export const detailsOf = (
-  item: ReasoningItem,
-  dialect: DialectName,
-  firstIndex: number
-): ReadonlyArray<ReasoningDetail> => {
-  const blocks: ReadonlyArray<Json> = [
-    ...item.summaries.map((summary) => ({ type: "reasoning.summary", summary })),
-    ...item.thoughts.map((text) => ({ type: "reasoning.text", text })),
-    ...(item.encrypted === undefined ? [] : [{ type: "reasoning.encrypted", data: item.encrypted }])
-  ]
-  const id = item.place === 0 ? item.id : `${item.id}@${item.place}`
-  const format = formats[dialect] ?? "openai-responses-v1"
-  return blocks.map((block, at) => ({ ...block, id, format, index: firstIndex + at }))
+/** What the blocks of one item have in common, and what tells them from those of other items. */
+export interface Seal {
+  readonly id: string
+  readonly format: string
 }
+
+/** `place`: how many outputs came before the item, where all text counts as one and every tool call as one. */
+export const sealOf = (id: string, place: number, dialect: DialectName): Seal => ({
+  id: place === 0 ? id : `${id}@${place}`,
+  format: formats[dialect] ?? "openai-responses-v1"
+})
+
+/** Blocks of one index are pieces of one text. */
+export const summaryPiece = (seal: Seal, index: number, summary: string): ReasoningDetail => ({
+  type: "reasoning.summary",
+  summary,
+  ...seal,
+  index
+})
+
+/** Reasoning in full, which models with open weights show. */
+export const thoughtPiece = (seal: Seal, index: number, text: string): ReasoningDetail => ({
+  type: "reasoning.text",
+  text,
+  ...seal,
+  index
+})
+
+export const encryptedBlock = (seal: Seal, index: number, data: string): ReasoningDetail => ({
+  type: "reasoning.encrypted",
+  data,
+  ...seal,
+  index
+})
 
 /** The items that `origin` can read again, with the place each had. */
 export const echoedItems = (
@@ -48,11 +56,18 @@ export const echoedItems = (
   const details = returning(origin, message)
   return details.flatMap(({ data, id, type }) => {
     if (type !== "reasoning.encrypted" || asText(data) === undefined) return []
-    const summary = details
-      .filter((detail) => detail["type"] === "reasoning.summary" && detail["id"] === id)
-      .map((detail) => ({ type: "summary_text", text: asText(detail["summary"]) ?? "" }))
+    const summary = summariesIn(details, id).map((text) => ({ type: "summary_text", text }))
     return [{ place: placeIn(id), item: { type: "reasoning", summary, encrypted_content: data } }]
   })
+}
+
+/** Clients hold the pieces of a summary as they came, or joined. */
+const summariesIn = (details: ReadonlyArray<ReasoningDetail>, id: unknown): ReadonlyArray<string> => {
+  const texts = new Map<unknown, string>()
+  for (const { id: of, index, summary, type } of details) {
+    if (type === "reasoning.summary" && of === id) texts.set(index, (texts.get(index) ?? "") + (asText(summary) ?? ""))
+  }
+  return [...texts.values()]
 }
 
 const placeIn = (id: unknown): number => Number(/@(\d{1,6})$/.exec(asText(id) ?? "")?.[1] ?? 0)

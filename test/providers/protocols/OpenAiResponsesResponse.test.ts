@@ -226,8 +226,8 @@ describe("reasoning", () => {
   it("is shown in full by open models, in the item's content", () => {
     const item = thought([], undefined, { content: [{ type: "reasoning_text", text: "Hmm." }] })
     const frames = [
-      event("reasoning_text.delta", 0, { content_index: 0, delta: "Hm" }),
-      event("reasoning_text.delta", 0, { content_index: 0, delta: "m." }),
+      event("reasoning_text.delta", 0, { item_id: item.id, content_index: 0, delta: "Hm" }),
+      event("reasoning_text.delta", 0, { item_id: item.id, content_index: 0, delta: "m." }),
       text(1, "So."),
       ended([item, message("So.")])
     ]

@@ -1,0 +1,60 @@
+/** Answers of a scripted Anthropic, block by block: what `ScriptedProvider.answers` cannot stream. */
+import type { Json } from "../support/Chat.ts"
+import * as Scripted from "../support/ScriptedProvider.ts"
+
+export const thought = (about: string): Json => ({
+  type: "thinking",
+  thinking: `Let me see about ${about}.`,
+  signature: Buffer.from(`signed ${about}`).toString("base64")
+})
+
+export const hidden = (about: string): Json => ({
+  type: "redacted_thinking",
+  data: Buffer.from(`hidden ${about}`).toString("base64")
+})
+
+export const call = (name: string, id = "toolu_1"): Json => ({ type: "tool_use", id, name, input: {} })
+
+export const said = (text: string): Json => ({ type: "text", text })
+
+/** Thinking comes in two pieces, and its signature after them. */
+const eventsOf = (block: Json, index: number): ReadonlyArray<string> => {
+  const start = (content_block: Json) => Scripted.namedEvent("content_block_start", { index, content_block })
+  const delta = (type: string, members: Json) =>
+    Scripted.namedEvent("content_block_delta", { index, delta: { type, ...members } })
+  const stop = Scripted.namedEvent("content_block_stop", { index })
+  switch (block["type"]) {
+    case "thinking": {
+      const text = String(block["thinking"])
+      return [
+        start({ type: "thinking", thinking: "" }),
+        delta("thinking_delta", { thinking: text.slice(0, 7) }),
+        delta("thinking_delta", { thinking: text.slice(7) }),
+        delta("signature_delta", { signature: block["signature"] }),
+        stop
+      ]
+    }
+    case "text":
+      return [start(said("")), delta("text_delta", { text: block["text"] }), stop]
+    default:
+      return [start(block), stop]
+  }
+}
+
+/** Anthropic's answer with these blocks, plain or streamed as it was asked for. */
+export const blocks =
+  (...content: ReadonlyArray<Json>): Scripted.Behaviour =>
+  (response, received) => {
+    const stop_reason = content.some(({ type }) => type === "tool_use") ? "tool_use" : "end_turn"
+    const usage = { input_tokens: 10, output_tokens: 20 }
+    const message = { id: "msg_1", type: "message", role: "assistant", content: [], stop_reason: null, usage }
+    const events = [
+      Scripted.namedEvent("message_start", { message }),
+      ...content.flatMap(eventsOf),
+      Scripted.namedEvent("message_delta", { delta: { stop_reason }, usage }),
+      Scripted.namedEvent("message_stop")
+    ]
+    return received.body["stream"] === true
+      ? Scripted.pieces(events)(response, received)
+      : Scripted.reply(200, { ...message, content, stop_reason })(response, received)
+  }

@@ -1,0 +1,98 @@
+/**
+ * What OpenAI publishes of its answers, in our own words; `OurShapes.ts` has what we add. Each shape `satisfies` the
+ * type that the `openai` package makes from OpenAI's OpenAPI document: one that asks for less does not compile. Members
+ * that we never send are left out; `/openapi.json` closes its objects, so an answer with one fails there.
+ *
+ * Where we differ from OpenAI on purpose:
+ * - Errors have `code` and `message` and not `type` and `param`: the contract of this gateway says so, and no client
+ *   was found that needs them.
+ * - A stream that breaks ends with `finish_reason: "error"` beside a top-level `error`. OpenAI has no word for it.
+ */
+import type OpenAI from "openai"
+import type { ErrorObject } from "openai/resources/shared"
+import * as z from "zod"
+
+const finishReason = z.enum(["stop", "length", "tool_calls", "content_filter"])
+export const count = z.int().nonnegative()
+
+const usage = z.object({
+  prompt_tokens: count,
+  completion_tokens: count,
+  total_tokens: count,
+  prompt_tokens_details: z.exactOptional(
+    z.object({ cached_tokens: z.exactOptional(count), audio_tokens: z.exactOptional(count) })
+  ),
+  completion_tokens_details: z.exactOptional(z.object({ reasoning_tokens: z.exactOptional(count) }))
+}) satisfies z.ZodType<OpenAI.CompletionUsage>
+
+const base = {
+  id: z.string().min(1),
+  created: z.int().positive(),
+  model: z.string().min(1),
+  system_fingerprint: z.exactOptional(z.string())
+}
+
+const toolCall = z.object({
+  id: z.string().min(1),
+  type: z.literal("function"),
+  function: z.object({ name: z.string().min(1), arguments: z.string() })
+}) satisfies z.ZodType<OpenAI.ChatCompletionMessageFunctionToolCall>
+
+const message = z.object({
+  role: z.literal("assistant"),
+  content: z.string().nullable(),
+  refusal: z.string().nullable(),
+  tool_calls: z.exactOptional(z.array(toolCall))
+}) satisfies z.ZodType<OpenAI.ChatCompletionMessage>
+
+export const completion = z.object({
+  ...base,
+  object: z.literal("chat.completion"),
+  choices: z.array(z.object({ index: z.int(), message, logprobs: z.null(), finish_reason: finishReason })),
+  usage: z.exactOptional(usage)
+}) satisfies z.ZodType<OpenAI.ChatCompletion>
+
+const delta = z.object({
+  role: z.exactOptional(z.enum(["developer", "system", "user", "assistant", "tool"])),
+  content: z.exactOptional(z.string().nullable()),
+  refusal: z.exactOptional(z.string().nullable()),
+  tool_calls: z.exactOptional(
+    z.array(
+      z.object({
+        index: z.int(),
+        id: z.exactOptional(z.string()),
+        type: z.exactOptional(z.literal("function")),
+        function: z.exactOptional(
+          z.object({ name: z.exactOptional(z.string()), arguments: z.exactOptional(z.string()) })
+        )
+      })
+    )
+  )
+}) satisfies z.ZodType<OpenAI.ChatCompletionChunk.Choice.Delta>
+
+/** A chunk whose finish reason is of these. */
+export const chunkThatEndsWith = <Reason extends z.ZodType>(reason: Reason) =>
+  z.object({
+    ...base,
+    object: z.literal("chat.completion.chunk"),
+    choices: z.array(z.object({ index: z.int(), delta, finish_reason: reason, logprobs: z.exactOptional(z.null()) })),
+    usage: z.exactOptional(usage.nullable())
+  })
+
+export const chunk = chunkThatEndsWith(finishReason.nullable()) satisfies z.ZodType<OpenAI.ChatCompletionChunk>
+
+export const model = z.object({
+  id: z.string().min(1),
+  object: z.literal("model"),
+  // 0 is a model of which nobody said when it came.
+  created: z.int().nonnegative(),
+  owned_by: z.string().min(1)
+}) satisfies z.ZodType<OpenAI.Model>
+
+export const modelList = z.object({ object: z.literal("list"), data: z.array(model) })
+
+export const errorBody = z.object({
+  error: z.object({ code: z.string().min(1), message: z.string().min(1) }) satisfies z.ZodType<
+    Pick<ErrorObject, "code" | "message">
+  >
+})

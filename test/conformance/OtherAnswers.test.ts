@@ -1,0 +1,109 @@
+/** Models, receipts and errors are OpenAI's where it has them, and all are what `/openapi.json` says of them. */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+
+import { errorTable } from "../../src/api/Errors.ts"
+import { modelId } from "../../src/domain/Ids.ts"
+import { onEmbedded } from "../clients/EmbeddedGateway.ts"
+import { as, type Json, receiptOf, user } from "../support/Chat.ts"
+import { type Reply, TestGateway } from "../support/TestGateway.ts"
+import * as Theirs from "./OpenAiShapes.ts"
+import * as Ours from "./OurShapes.ts"
+import { assertShape, published } from "./PublishedDocument.ts"
+
+const json = "application/json"
+const chat = "/v1/chat/completions"
+const hello = { model: "gpt-4o-mini", messages: [user("Hello")] }
+
+onEmbedded.sandbox("By OpenAI's schemas and our own document, beside chat answers,", (it) => {
+  it.effect("the models are valid, in their list and one by one", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const declared = yield* published
+      const list = yield* gateway.request("GET", "/v1/models")
+      assertShape(Theirs.modelList, JSON.parse(list.text), "the list")
+      declared("get", "/v1/models", 200, json, JSON.parse(list.text), "the list")
+      for (const listed of list.at("data") as ReadonlyArray<Json>) {
+        const one = yield* gateway.request("GET", `/v1/models/${String(listed["id"])}`)
+        const card: unknown = JSON.parse(one.text)
+        assert.deepStrictEqual(card, listed)
+        assertShape(Theirs.model, card, String(listed["id"]))
+        assertShape(Ours.model, card, String(listed["id"]))
+        declared("get", "/v1/models/{id}", 200, json, card, String(listed["id"]))
+      }
+    })
+  )
+
+  it.effect("the receipts are valid, of answers and of failures, direct and routed", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const declared = yield* published
+      const bodies: ReadonlyArray<Json> = [
+        hello,
+        { ...hello, stream: true },
+        { messages: hello.messages, metadata: { call_name: "greeting" } },
+        { ...hello, messages: [user("[fault:500] Hi")] },
+        { ...hello, messages: [user("[fault:length 30] [fault:cut after=5] Go.")], stream: true }
+      ]
+      for (const body of bodies) {
+        const asked = yield* gateway.chat(body)
+        const receipt = yield* receiptOf(asked.headers.get("x-request-id"))
+        declared("get", "/v1/generations/{id}", 200, json, JSON.parse(receipt.text), JSON.stringify(body))
+      }
+    })
+  )
+
+  it.effect("every error is valid, on every path that has it", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const declared = yield* published
+      const poor = as(yield* gateway.tenant("0"))
+      const shut = as(yield* gateway.tenant("1", { endpoints: [] }))
+      const bound = as(yield* gateway.tenant("1", { models: [modelId("gpt-4o")] }))
+      const slow = as(yield* gateway.tenant("1", { requestsPerMinute: 1 }))
+      const stranger = { authorization: "Bearer tg-nobody" }
+      yield* gateway.chat(hello, slow)
+      const prompt = (content: string) => ({ ...hello, messages: [user(content)] })
+      const cases: ReadonlyArray<readonly [path: string, reply: Effect.Effect<Reply>]> = [
+        [chat, gateway.chat({ ...hello, temperature: 3 })],
+        [chat, gateway.chat("{")],
+        [chat, gateway.chat({ ...hello, model: "nope" })],
+        [chat, gateway.chat({ ...hello, metadata: { call_name: " " } })],
+        [chat, gateway.chat({ ...hello, n: 2 })],
+        [chat, gateway.chat(hello, stranger)],
+        [chat, gateway.chat(hello, poor)],
+        [chat, gateway.chat(hello, shut)],
+        [chat, gateway.chat(hello, bound)],
+        [chat, gateway.chat(JSON.stringify({ ...hello, pad: "x".repeat(33 * 1024 * 1024) }))],
+        [chat, gateway.chat(hello, { "idempotency-key": "once" })],
+        [chat, gateway.chat(prompt("Another"), { "idempotency-key": "once" })],
+        [chat, gateway.chat(hello, slow)],
+        [chat, gateway.chat(prompt("[fault:429] Hi"))],
+        [chat, gateway.chat(prompt("[fault:500] Hi"))],
+        ["/v1/models", gateway.request("GET", "/v1/models", undefined, stranger)],
+        ["/v1/models", gateway.request("GET", "/v1/models", undefined, slow)],
+        ["/v1/models", gateway.request("GET", "/v1/models", undefined, shut)],
+        ["/v1/models/{id}", gateway.request("GET", "/v1/models/nope")],
+        ["/v1/models/{id}", gateway.request("GET", "/v1/models/nope", undefined, stranger)],
+        ["/v1/generations/{id}", gateway.request("GET", "/v1/generations/nope")],
+        ["/v1/generations/{id}", gateway.request("GET", "/v1/generations/nope", undefined, slow)]
+      ]
+      const seen = new Set<unknown>()
+      for (const [path, ask] of cases) {
+        const reply = yield* ask
+        const about = `${path}: ${reply.status}`
+        const body: unknown = JSON.parse(reply.text)
+        seen.add(reply.at("error.code"))
+        if (reply.status === 200) continue
+        assertShape(Theirs.errorBody, body, about)
+        declared(path === chat ? "post" : "get", path, reply.status, json, body, about)
+      }
+      // No document can declare what happens beside its paths.
+      const beside = ["method_not_allowed"]
+      assert.sameMembers(
+        [...seen].filter((code) => code !== undefined),
+        Object.keys(errorTable).filter((code) => !beside.includes(code))
+      )
+    })
+  )
+})

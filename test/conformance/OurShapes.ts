@@ -1,0 +1,81 @@
+/** What this gateway adds to OpenAI's answers, on top of `OpenAiShapes.ts`; other members are not looked at here. */
+import * as z from "zod"
+
+import { chunkThatEndsWith, count, errorBody } from "./OpenAiShapes.ts"
+
+const svc = z.union([
+  z.strictObject({ routed: z.literal(false), routed_model: z.null(), routing_latency_ms: z.null() }),
+  z.strictObject({ routed: z.literal(true), routed_model: z.string(), routing_latency_ms: z.number().nonnegative() })
+])
+
+const billedUsage = z
+  .looseObject({
+    prompt_tokens: count,
+    completion_tokens: count,
+    total_tokens: count,
+    cost: z.number().nonnegative(),
+    prompt_tokens_details: z.looseObject({ cached_tokens: count, cache_write_tokens: count })
+  })
+  .refine((it) => it.total_tokens === it.prompt_tokens + it.completion_tokens, "total_tokens is not the sum")
+
+/** As OpenRouter writes them, which is what clients know. */
+const place = { id: z.string(), format: z.string(), index: z.exactOptional(z.int()) }
+const reasoningDetail = z.discriminatedUnion("type", [
+  z.strictObject({
+    type: z.literal("reasoning.text"),
+    text: z.string(),
+    signature: z.exactOptional(z.string()),
+    ...place
+  }),
+  z.strictObject({ type: z.literal("reasoning.summary"), summary: z.string(), ...place }),
+  z.strictObject({ type: z.literal("reasoning.encrypted"), data: z.string(), ...place })
+])
+
+const reasoned = {
+  reasoning: z.exactOptional(z.string().min(1)),
+  reasoning_details: z.exactOptional(z.array(reasoningDetail).min(1))
+}
+
+/** A plain answer. Its content is null exactly beside tool calls, of which there is then one at least, or a refusal. */
+export const completion = z.looseObject({
+  choices: z.tuple([
+    z.looseObject({
+      index: z.literal(0),
+      message: z.union([
+        z.looseObject({ content: z.string(), tool_calls: z.undefined().optional(), ...reasoned }),
+        z.looseObject({ content: z.null(), tool_calls: z.array(z.unknown()).min(1), ...reasoned }),
+        z.looseObject({
+          content: z.null(),
+          refusal: z.string().min(1),
+          tool_calls: z.undefined().optional(),
+          ...reasoned
+        })
+      ])
+    })
+  ]),
+  system_fingerprint: z.string(),
+  usage: billedUsage,
+  svc
+})
+
+const choice = z.looseObject({ index: z.literal(0), delta: z.looseObject(reasoned), logprobs: z.null() })
+
+/** The chunks of a stream by their place in it. */
+export const chunks = {
+  first: z.looseObject({ choices: z.tuple([choice]), usage: z.undefined().optional(), svc }),
+  middle: z.looseObject({
+    choices: z.tuple([choice]),
+    usage: z.undefined().optional(),
+    svc: z.undefined().optional()
+  }),
+  last: z.looseObject({ choices: z.tuple([]), usage: billedUsage, svc, error: z.undefined().optional() }),
+  broken: chunkThatEndsWith(z.literal("error")).extend({
+    choices: z.tuple([z.looseObject({ ...choice.shape, finish_reason: z.literal("error") })]),
+    usage: billedUsage.refine(({ cost }) => cost === 0, "a broken stream costs nothing"),
+    error: errorBody.shape.error,
+    svc
+  })
+}
+
+/** What is known of a model beside OpenAI's members is under `svc`. */
+export const model = z.looseObject({ svc: z.looseObject({ price_usd_per_mtok: z.looseObject({}) }) })

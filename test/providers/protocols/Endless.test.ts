@@ -1,0 +1,155 @@
+/**
+ * Providers that never come to an end, or never begin, with the real protocols and short limits: every one of them is
+ * given up in time, and is told so.
+ */
+import { assert, layer } from "@effect/vitest"
+import { Duration, Effect, Layer, Logger, Redacted, Stream } from "effect"
+
+import { Catalog } from "../../../src/catalog/Catalog.ts"
+import { type ProtocolName, protocolNames } from "../../../src/catalog/Model.ts"
+import { providerId } from "../../../src/domain/Ids.ts"
+import { Dispatch } from "../../../src/providers/Dispatch.ts"
+import * as Failover from "../../../src/providers/Failover.ts"
+import { Health } from "../../../src/providers/Health.ts"
+import { HttpTransport } from "../../../src/providers/HttpTransport.ts"
+import { ImageFetch } from "../../../src/providers/ImageFetch.ts"
+import { protocols } from "../../../src/providers/protocols/Protocols.ts"
+import type { Target } from "../../../src/providers/Target.ts"
+import { defaults } from "../../../src/providers/Timeouts.ts"
+import { eventually } from "../../support/Chat.ts"
+import * as Scripted from "../../support/ScriptedProvider.ts"
+import { samples, type WireSample } from "../../support/WireSamples.ts"
+import { held, request, targetOf } from "../ScriptedProvider.ts"
+
+const timeouts = {
+  ...defaults,
+  firstByte: Duration.millis(300),
+  firstBytePlain: Duration.millis(300),
+  firstOutput: Duration.millis(400),
+  silence: Duration.millis(200),
+  call: Duration.millis(600)
+}
+
+/** Any limit, and the time a busy machine needs to keep it. */
+const patience = Duration.seconds(5)
+
+/** Every provider is the scripted one. */
+const ScriptedCatalog = Layer.effect(
+  Catalog,
+  Effect.map(Scripted.ScriptedProvider, ({ url }) =>
+    Catalog.of({
+      version: "test",
+      models: [],
+      known: [],
+      lookup: () => ({ _tag: "Unknown" }),
+      account: (provider) => ({
+        provider: {
+          id: providerId(provider),
+          protocol: "openai-chat",
+          dialect: "generic",
+          baseUrl: url,
+          apiKeyEnv: "",
+          baseUrlEnv: "",
+          auth: "bearer"
+        },
+        baseUrl: url,
+        apiKey: Redacted.make("secret")
+      })
+    })
+  )
+)
+
+const testLayer = Dispatch.layerWith({
+  protocols,
+  timeouts,
+  limits: { ...Failover.defaults, triesPerTarget: 1 }
+}).pipe(
+  Layer.provide([HttpTransport.layer(timeouts), Health.layer, ImageFetch.layer()]),
+  Layer.provide(ScriptedCatalog),
+  Layer.provideMerge(Scripted.layer),
+  Layer.provideMerge(Logger.layer([]))
+)
+
+/** Sends what `first` gives, then `again` every five milliseconds for as long as somebody listens. */
+const forever =
+  (media: string, first: ReadonlyArray<Buffer>, again: string | Buffer): Scripted.Behaviour =>
+  async (response) => {
+    response.writeHead(200, { "content-type": media })
+    for (const piece of first) response.write(piece)
+    while (!response.destroyed) {
+      if (again !== "") response.write(again)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+
+const streams: { readonly [name: string]: (sample: WireSample) => Scripted.Behaviour } = {
+  "never answers": () => Scripted.hangs,
+  "never says anything": ({ media, start }) => forever(media, start, ""),
+  "begins for ever": ({ media, start }) => forever(media, [], start[0] ?? ""),
+  "talks for ever": ({ delta, media, start }) => forever(media, start, delta("more ")),
+  "falls silent": ({ delta, media, start }) => forever(media, [...start, delta("Hello")], ""),
+  "never finishes a frame": ({ delta, media, start }) =>
+    forever(media, [...start, delta("Hello"), delta("x".repeat(900_000)).subarray(0, -9)], ""),
+  "forgets to close what it has finished": ({ delta, end, media, start }) =>
+    forever(media, [...start, delta("Hello"), ...end], "")
+}
+
+/** Sends it with every protocol at once, and checks that each is hung up on. */
+const everywhere = <A, E, R>(
+  behaviour: (sample: WireSample) => Scripted.Behaviour,
+  check: (protocol: ProtocolName, target: Target) => Effect.Effect<A, E, R>
+) =>
+  Effect.gen(function* () {
+    const provider = yield* Scripted.ScriptedProvider
+    for (const protocol of protocolNames) {
+      yield* provider.script(behaviour(samples[protocol]))
+      const target = targetOf(`${protocol}-model`)
+      yield* check(protocol, { ...target, endpoint: { ...target.endpoint, protocol } }).pipe(
+        Effect.timeoutOrElse({ duration: patience, orElse: () => Effect.die(`${protocol} hangs`) })
+      )
+      const [call] = yield* provider.received
+      yield* eventually(
+        Effect.sync(() => call?.aborted() || undefined),
+        `the end of ${protocol}'s connection`
+      )
+    }
+  })
+
+layer(testLayer, { excludeTestServices: true })("A provider that", (it) => {
+  for (const [name, behaviour] of Object.entries(streams))
+    it.effect(`${name} is given up in time ${protocolNames.map((one) => `[${one}: errors]`).join(" ")}`, () =>
+      everywhere(behaviour, (protocol, target) =>
+        Effect.gen(function* () {
+          const dispatch = yield* Dispatch
+          const outcome = yield* dispatch.open({ held, request, targets: [target] }).pipe(
+            Effect.flatMap(({ value }) => Stream.runForEach(value, () => Effect.void)),
+            Effect.scoped,
+            Effect.result
+          )
+          // Gemini has no mark for the end but the end itself.
+          if (name.startsWith("forgets") && protocol !== "gemini")
+            return assert.strictEqual(outcome._tag, "Success", protocol)
+          if (outcome._tag === "Success") return assert.fail(`${protocol} found an end`)
+          const failure = outcome.failure._tag === "Exhausted" ? outcome.failure.last : outcome.failure
+          assert.deepInclude(failure.reason, { _tag: "Transient" })
+          return assert.match(failure.message, /in time|silent|too long|without saying anything/)
+        })
+      )
+    )
+
+  for (const [name, again] of Object.entries({
+    "never begins a plain answer": "",
+    "pads a plain answer for ever": " "
+  }))
+    it.effect(`${name} is given up in time ${protocolNames.map((one) => `[${one}: errors]`).join(" ")}`, () =>
+      everywhere(
+        () => forever("application/json", [Buffer.from("\n")], again),
+        (_, target) =>
+          Effect.gen(function* () {
+            const dispatch = yield* Dispatch
+            const error = yield* Effect.flip(dispatch.complete({ held, request, targets: [target] }))
+            assert.match(error.last.message, /silent|too long/)
+          })
+      )
+    )
+})
