@@ -4,7 +4,7 @@
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
-import { Cause, ConfigProvider, Duration, Effect, Exit, FileSystem, Layer, Option, Predicate } from "effect"
+import { Cause, ConfigProvider, Duration, Effect, Exit, FileSystem, Layer, Option } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpServer } from "effect/http"
 
@@ -20,12 +20,15 @@ import * as FirstStart from "./gateway/FirstStart.ts"
 import * as NodeServer from "./http/NodeServer.ts"
 import * as Server from "./http/Server.ts"
 import { CreditLedger } from "./ledger/CreditLedger.ts"
+import { explanationOf } from "./observability/Explanation.ts"
 import * as Telemetry from "./observability/Telemetry.ts"
 import { Dispatch } from "./providers/Dispatch.ts"
 import { Router } from "./routing/Router.ts"
 import { SessionPins } from "./routing/SessionPins.ts"
 import { Sandbox } from "./sandbox/Sandbox.ts"
 import { Database } from "./sql/Database.ts"
+import * as PriceList from "./usage/PriceList.ts"
+import { RecordedAnswers } from "./usage/RecordedAnswers.ts"
 import { RequestLog } from "./usage/RequestLog.ts"
 
 /** Silence on a stream after which the client gets a comment; load balancers give up at sixty seconds. */
@@ -70,12 +73,14 @@ export const gateway = (options: Settings) =>
         Layer.provide(ChooseTargets.layer),
         Layer.provide(Router.layer),
         Layer.provide(Dispatch.layer),
+        Layer.provide(PriceList.layer),
         Layer.provide(catalog),
         Layer.provide(RateLimits.layer({ requestsPerMinute: options.rateLimit })),
         Layer.provideMerge(ApiKeys.layer),
         Layer.provideMerge(CreditLedger.layer),
         Layer.provide(SessionPins.layerSql),
         Layer.provide(RequestLog.layerSql),
+        Layer.provide(RecordedAnswers.layerSql),
         Layer.provide(SecureRandom.layerWebCrypto),
         Layer.provideMerge(database(options))
       )
@@ -132,20 +137,6 @@ const report = (cause: Cause.Cause<unknown>) => {
   return failed === undefined
     ? Effect.logFatal("Tollgate stopped", cause)
     : Effect.logFatal(`Tollgate cannot start: ${explanationOf(failed.error)}`)
-}
-
-/** The messages of an error and of what caused it, in one line. */
-const explanationOf = (error: unknown): string => {
-  const messages: Array<string> = []
-  for (
-    let at = error;
-    Predicate.hasProperty(at, "message");
-    at = Predicate.hasProperty(at, "cause") ? at.cause : undefined
-  ) {
-    const message = String(at.message).replaceAll(/\s+/g, " ").trim()
-    if (message !== "" && !messages.some((said) => said.includes(message))) messages.push(message)
-  }
-  return messages.join(": ")
 }
 
 const run = Effect.gen(function* () {

@@ -42,7 +42,7 @@ const samples = {
       "src/catalog/Model.ts": '\nexport type { Api } from "../api/Api.ts"',
       "src/ledger/Pricing.ts": 'type A = import("../usage/Receipt.ts").A',
       "src/gateway/CompleteChat.ts": 'import { Api } from "../api/Api.ts"\nimport { x } from "../sql/Sql.ts"',
-      "src/http/Server.ts": 'export * from "../sql/Sql.ts"',
+      "src/http/Server.ts": 'export * from "../sql/Sql.ts"\nimport { x } from "../providers/Upstream.ts"',
       "src/sandbox/Sandbox.ts": 'import { x } from "../providers/Target.ts"',
       "src/providers/protocols/Gemini.ts": 'import { x } from "../Target.ts"\nimport { y } from "../../Config.ts"',
       "src/routing/Router.ts": 'const x = await import("../main.ts")\nimport y from "../../package.json"',
@@ -55,6 +55,7 @@ const samples = {
       "src/gateway/CompleteChat.ts:1",
       "src/gateway/CompleteChat.ts:2",
       "src/http/Server.ts:1",
+      "src/http/Server.ts:2",
       "src/sandbox/Sandbox.ts:1",
       "src/providers/protocols/Gemini.ts:1",
       "src/providers/protocols/Gemini.ts:2",
@@ -65,10 +66,23 @@ const samples = {
     keeps: {
       "src/main.ts": 'import { a } from "./sql/Sql.ts"\nimport { b } from "./sandbox/Sandbox.ts"',
       "src/gateway/CompleteChat.ts": 'import { a } from "../api/Errors.ts"\nimport { b } from "../ledger/Pricing.ts"',
+      "src/http/Server.ts": 'import { a } from "../providers/Dispatch.ts"',
       "src/ledger/Pricing.ts": 'import { a } from "../sql/Sql.ts"\nimport { b } from "./Hold.ts"\nimport "effect"',
       "src/providers/protocols/Gemini.ts": 'import { a } from "./Protocol.ts"\nimport b from "../ReasoningDetails.ts"',
       "test/main.test.ts": 'import { a } from "../src/main.ts"',
       "src/domain/Ids.ts": 'const text = `import { a } from "../main.ts"`'
+    }
+  },
+  holds: {
+    breaks: {
+      "src/gateway/A.ts": 'import { heldRequestId as held } from "../domain/Ids.ts"\nconst b = Ids.heldRequestId(id)',
+      "src/http/B.ts": "const a = id as HeldRequestId\nconst b = id as unknown as Ids.HeldRequestId"
+    },
+    at: ["src/gateway/A.ts:1", "src/gateway/A.ts:2", "src/http/B.ts:1", "src/http/B.ts:2"],
+    keeps: {
+      "src/ledger/CreditLedger.ts": "heldRequestId(request)",
+      "src/providers/Dispatch.ts": "interface Call { readonly held: HeldRequestId }",
+      "test/a/A.ts": "heldRequestId(id)"
     }
   },
   cycles: {

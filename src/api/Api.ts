@@ -31,9 +31,19 @@ export class Authorization extends HttpApiMiddleware.Service<
   error: [Errors.Unauthorized, Errors.EndpointNotAllowed, Errors.RateLimitExceeded, Errors.InternalError]
 }) {}
 
+/** Any text, so that a bad key is refused in its turn and by the handler. */
+const IdempotencyHeaders = Schema.Struct({
+  "idempotency-key": Schema.optionalKey(Schema.String).annotate({
+    description:
+      "1 to 255 visible ASCII characters. A repeat with the same key and body within 24 hours gets the same answer, " +
+      "with the header `idempotent-replayed: true`, and is not charged again."
+  })
+})
+
 const Chat = HttpApiGroup.make("chat")
   .add(
     HttpApiEndpoint.post("completions", "/v1/chat/completions", {
+      headers: IdempotencyHeaders,
       payload: ChatRequest,
       success: [ChatCompletion, HttpApiSchema.StreamSse({ data: Chunk })],
       error: [
@@ -43,6 +53,7 @@ const Chat = HttpApiGroup.make("chat")
         Errors.UnsupportedParameter,
         Errors.InsufficientCredits,
         Errors.ModelNotAllowed,
+        Errors.IdempotencyConflict,
         Errors.RequestTooLarge
       ]
     }).annotateMerge(

@@ -16,6 +16,7 @@ export const errorTable = {
   model_not_allowed: 403,
   not_found: 404,
   method_not_allowed: 405,
+  idempotency_conflict: 409,
   request_too_large: 413,
   rate_limit_exceeded: 429,
   internal_error: 500
@@ -109,6 +110,14 @@ export class MethodNotAllowed extends Schema.Error<MethodNotAllowed>("MethodNotA
   static readonly of = (message: string) => new MethodNotAllowed({ error: { message } })
 }
 
+export class IdempotencyConflict extends Schema.Error<IdempotencyConflict>("IdempotencyConflict")(
+  body("idempotency_conflict"),
+  status("idempotency_conflict")
+) {
+  readonly _tag = "IdempotencyConflict"
+  static readonly of = (message: string) => new IdempotencyConflict({ error: { message } })
+}
+
 export class RequestTooLarge extends Schema.Error<RequestTooLarge>("RequestTooLarge")(
   body("request_too_large"),
   status("request_too_large")
@@ -147,6 +156,7 @@ export type ChatError =
   | UnsupportedParameter
   | InsufficientCredits
   | ModelNotAllowed
+  | IdempotencyConflict
   | RateLimitExceeded
   | RequestTooLarge
   | InternalError

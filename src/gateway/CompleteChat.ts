@@ -17,6 +17,7 @@ import { type Answer, type Call, Dispatch, type Exhausted } from "../providers/D
 import { RequestLog } from "../usage/RequestLog.ts"
 import type { ChatCall } from "./ChatCall.ts"
 import { type Choice, ChooseTargets } from "./ChooseTargets.ts"
+import { leftByClient } from "./ClientLeft.ts"
 import { fromExhausted, fromLedger } from "./Failures.ts"
 import { Meter } from "./Meter.ts"
 import { ReceiptDraft } from "./ReceiptDraft.ts"
@@ -105,7 +106,12 @@ const answer = Effect.fnUntraced(function* <A, R>(
     const hold = yield* holdFor(rooms, call, request, choice)
     draft.held(hold.amount)
     const { affinity, targets } = choice
-    const answered = yield* ask({ request, targets, ...(affinity !== undefined && { affinity }) }).pipe(
+    const answered = yield* ask({
+      held: hold.request,
+      request,
+      targets,
+      ...(affinity !== undefined && { affinity })
+    }).pipe(
       Effect.tapError((exhausted) => Effect.sync(() => draft.attempted(exhausted.attempts))),
       Effect.mapError(fromExhausted)
     )
@@ -140,9 +146,10 @@ const holdFor = (rooms: Rooms, call: ChatCall, request: ChatRequest, { promptTok
 /** A receipt in the making, logged when the scope closes, whatever happened. */
 const openReceipt = Effect.fnUntraced(function* (rooms: Rooms, call: ChatCall) {
   const draft = new ReceiptDraft(call, rooms.catalogVersion, yield* Clock.currentTimeMillis)
-  yield* Effect.addFinalizer(() =>
-    Effect.flatMap(Clock.currentTimeMillis, (now) => rooms.requestLog.record(draft.close(now)))
-  )
+  yield* Effect.addFinalizer((exit) => {
+    if (!leftByClient(exit)) draft.broke()
+    return Effect.flatMap(Clock.currentTimeMillis, (now) => rooms.requestLog.record(draft.close(now)))
+  })
   return draft
 })
 

@@ -68,8 +68,9 @@ export class ReceiptDraft {
     this.fate = fate
   }
 
+  /** By no doing of the client. What was decided before stands. */
   broke(): void {
-    this.fate = "broken"
+    this.fate ??= "broken"
   }
 
   /** Refused with an error code, or stopped by the client, which is what a receipt without a fate says. */

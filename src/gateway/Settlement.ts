@@ -1,6 +1,7 @@
 /**
  * Who pays, and when. A complete answer is charged before its last chunk goes out; one that broke is not charged at
  * all; one that the client left after its first output is charged for what was delivered, never more than was held.
+ * What the gateway itself cuts off is broken.
  */
 import { Cause, Effect, type Scope, Stream } from "effect"
 
@@ -13,6 +14,7 @@ import type { Usage } from "../domain/Usage.ts"
 import type { Hold } from "../ledger/CreditLedger.ts"
 import { chargeForDelivered } from "../ledger/Pricing.ts"
 import type { Answer } from "../providers/Dispatch.ts"
+import { leftByClient } from "./ClientLeft.ts"
 import { fromBrokenStream, fromDefect } from "./Failures.ts"
 import type { Delta, Meter } from "./Meter.ts"
 import type { ReceiptDraft } from "./ReceiptDraft.ts"
@@ -55,8 +57,8 @@ export const metered = Effect.fnUntraced(function* (
 ): Effect.fn.Return<Stream.Stream<StreamItem>, never, Scope.Scope> {
   const { answer, draft, hold, meter } = bill
   let undecided = true
-  yield* Effect.addFinalizer(() => {
-    if (!undecided || !meter.hasDelivered) return Effect.void
+  yield* Effect.addFinalizer((exit) => {
+    if (!undecided || !meter.hasDelivered || !leftByClient(exit)) return Effect.void
     const counted = meter.delivered()
     const cost = chargeForDelivered({
       price: answer.target.endpoint.price,

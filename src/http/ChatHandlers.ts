@@ -6,12 +6,15 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api, CurrentCaller } from "../api/Api.ts"
 import { InvalidRequest } from "../api/Errors.ts"
 import { Catalog } from "../catalog/Catalog.ts"
+import type { RequestId } from "../domain/Ids.ts"
 import type { ChatCall } from "../gateway/ChatCall.ts"
 import { CompleteChat } from "../gateway/CompleteChat.ts"
+import { type Answer, RecordedAnswers } from "../usage/RecordedAnswers.ts"
 import { type Envelope, wholeBody } from "./ChatAnswer.ts"
 import * as ChatBody from "./ChatBody.ts"
 import * as ChatStream from "./ChatStream.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
+import * as Idempotency from "./Idempotency.ts"
 import { withRetryAfter } from "./ResponseHeaders.ts"
 
 export interface ChatOptions {
@@ -24,25 +27,44 @@ export const layer = (options: ChatOptions) =>
   HttpApiBuilder.group(Api, "chat", (handlers) =>
     Effect.gen(function* () {
       const chat = yield* CompleteChat
+      const recorded = yield* RecordedAnswers
       const { version } = yield* Catalog
       const autoModel = `${options.serviceName}-auto`
 
       return handlers.handleRaw(
         "completions",
         Effect.fnUntraced(function* ({ request }) {
-          const text = yield* textOf(yield* Effect.orDie(request.arrayBuffer))
+          const key = yield* Effect.fromResult(Idempotency.keyIn(request.headers))
+          const body = new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
           const surroundings = { autoModel, sessionHeader: request.headers["x-session-id"] }
-          const input = yield* Effect.fromResult(ChatBody.read(text, surroundings))
-          const call: ChatCall = { id: yield* CurrentRequest, caller: yield* CurrentCaller, input }
-          const envelope: Envelope = {
-            id: call.id,
-            createdSeconds: Math.floor((yield* Clock.currentTimeMillis) / 1_000),
+          const input = yield* Effect.fromResult(ChatBody.read(yield* textOf(body), surroundings))
+          const caller = yield* CurrentCaller
+          const createdSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
+          const callOf = (id: RequestId): ChatCall => ({ id, caller, input })
+          const envelopeOf = (id: RequestId): Envelope => ({
+            id,
+            createdSeconds,
             serviceName: options.serviceName,
             fingerprint: `fp_${version}`
+          })
+          const asked: Idempotency.Asked = {
+            key,
+            body,
+            organization: caller.organization,
+            endpoint: "chat.completions",
+            request: yield* CurrentRequest
           }
-          if (!input.stream) return HttpServerResponse.jsonUnsafe(wholeBody(envelope, yield* chat.whole(call)))
-          return yield* ChatStream.respond(chat.streamed(call), {
-            envelope,
+          if (!input.stream) {
+            const answer = yield* Idempotency.whole(recorded, asked, (id) =>
+              Effect.map(chat.whole(callOf(id)), (whole) => jsonOf(wholeBody(envelopeOf(id), whole)))
+            )
+            return HttpServerResponse.uint8Array(answer.body, { contentType: answer.contentType })
+          }
+          const opening = Idempotency.streamed(recorded, asked, (id) =>
+            Effect.map(chat.streamed(callOf(id)), (answer) => ChatStream.framesOf(answer, envelopeOf(id)))
+          )
+          return yield* ChatStream.respond(opening, {
+            envelope: envelopeOf(asked.request),
             keepAliveEvery: options.keepAliveEvery,
             requested: { model: input.model ?? autoModel, routed: input.model === undefined }
           })
@@ -54,8 +76,13 @@ export const layer = (options: ChatOptions) =>
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 /** JSON is UTF-8; other bytes would reach the model as replacement characters, and nobody would know. */
-const textOf = (bytes: ArrayBuffer) =>
+const textOf = (bytes: Uint8Array) =>
   Effect.try({
     try: () => utf8.decode(bytes),
     catch: () => InvalidRequest.of("The request body is not valid UTF-8")
   })
+
+const jsonOf = (body: unknown): Answer => ({
+  contentType: "application/json",
+  body: Buffer.from(JSON.stringify(body))
+})

@@ -3,7 +3,7 @@
  * true status; after ten seconds of silence the gate opens with a comment, and failover goes on behind it. Comments
  * then mark every further silence, so that no load balancer takes thinking for a dead connection.
  */
-import { Clock, Duration, Effect, Fiber, Option, type Scope, Stream } from "effect"
+import { Clock, Duration, Effect, Fiber, Option, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 
 import type { ChatError } from "../api/Errors.ts"
@@ -19,24 +19,26 @@ export interface StreamOptions {
   readonly requested: { readonly model: string; readonly routed: boolean }
 }
 
+/** What goes to the client at once. */
+export interface Frame {
+  readonly text: string
+  /** On the last one: the answer is complete and charged, or broke off. */
+  readonly end?: "settled" | "broken"
+}
+
 /** The response, as soon as its status is known. */
-export const respond = Effect.fnUntraced(function* (
-  answering: Effect.Effect<StreamedAnswer, ChatError, Scope.Scope>,
+export const respond = Effect.fnUntraced(function* <R>(
+  opening: Effect.Effect<Stream.Stream<Frame>, ChatError, R>,
   options: StreamOptions
 ) {
-  const fiber = yield* Effect.forkScoped(answering)
+  const fiber = yield* Effect.forkScoped(opening)
   const early = yield* Fiber.join(fiber).pipe(Effect.timeoutOption(options.keepAliveEvery))
   const frames = Option.match(early, {
-    onSome: (answer) => framesOf(answer, options),
+    onSome: (opened) => opened,
     onNone: () =>
       Stream.concat(
-        Stream.succeed(keepAlive),
-        Stream.unwrap(
-          Fiber.join(fiber).pipe(
-            Effect.map((answer) => framesOf(answer, options)),
-            Effect.catch((error) => Effect.succeed(failedFrames(error, options)))
-          )
-        )
+        Stream.succeed<Frame>({ text: keepAlive }),
+        Stream.unwrap(Effect.catch(Fiber.join(fiber), (error) => Effect.succeed(failedFrames(error, options))))
       )
   })
   const body = yield* withKeepAlive(frames, options.keepAliveEvery)
@@ -46,37 +48,36 @@ export const respond = Effect.fnUntraced(function* (
   })
 })
 
-const framesOf = (answer: StreamedAnswer, { envelope }: StreamOptions): Stream.Stream<string> => {
+/** An answer as its client reads it. */
+export const framesOf = (answer: StreamedAnswer, envelope: Envelope): Stream.Stream<Frame> => {
   const writer = chunkWriter(envelope, answer)
   let started = false
-  return answer.items.pipe(
-    // One string per packet of the provider, not one per chunk.
-    Stream.mapArray((items) => {
-      let text = started ? "" : writer.first()
-      started = true
-      for (const item of joinThoughts(items)) text += writer.item(item)
-      return [text]
-    }),
-    Stream.concat(Stream.succeed(done))
-  )
+  // One frame per packet of the provider, not one per chunk.
+  return Stream.mapArray(answer.items, (items): readonly [Frame] => {
+    let text = started ? "" : writer.first()
+    started = true
+    for (const item of joinThoughts(items)) text += writer.item(item)
+    const last = items.at(-1)?.type
+    return last === "settled" || last === "broken" ? [{ text: text + done, end: last }] : [{ text }]
+  })
 }
 
 /** The gate was already open: the status is gone, so the error goes into the stream. */
-const failedFrames = (error: ChatError, { envelope, requested }: StreamOptions): Stream.Stream<string> => {
+const failedFrames = (error: ChatError, { envelope, requested }: StreamOptions): Stream.Stream<Frame> => {
   const routing: Routing = { routed: requested.routed, model: null, latencyMillis: null }
   const writer = chunkWriter(envelope, { model: requested.model, routing })
   const broken: StreamItem = { type: "broken", error }
-  return Stream.make(writer.first() + writer.item(broken), done)
+  return Stream.succeed({ text: writer.first() + writer.item(broken) + done, end: "broken" })
 }
 
 /** Adds a comment whenever `every` passes without a frame. */
-const withKeepAlive = Effect.fnUntraced(function* (frames: Stream.Stream<string>, every: Duration.Duration) {
+const withKeepAlive = Effect.fnUntraced(function* (frames: Stream.Stream<Frame>, every: Duration.Duration) {
   const clock = yield* Clock.Clock
   const everyMillis = Duration.toMillis(every)
   let quietSince = clock.currentTimeMillisUnsafe()
-  const marked = Stream.mapArray(frames, (texts) => {
+  const marked = Stream.map(frames, ({ text }) => {
     quietSince = clock.currentTimeMillisUnsafe()
-    return texts
+    return text
   })
   const comment = Effect.gen(function* () {
     while (true) {

@@ -17,8 +17,8 @@ import * as ModelHandlers from "./ModelHandlers.ts"
 export type ServerOptions = ChatHandlers.ChatOptions & Edge.EdgeOptions & Health.HealthOptions
 
 /**
- * The document as it is published: with the operator's own name where the contract says `svc`, and without the rule that
- * objects have no further members, because unknown ones are ignored in requests and may be added to answers.
+ * The document as it is published: with the operator's own name where the contract says `svc`, and without the rule
+ * that objects have no further members, because unknown ones are ignored in requests and may be added to answers.
  */
 const published = (serviceName: string) => (document: Record<string, unknown>) =>
   // JSON in, JSON of the same shape out.

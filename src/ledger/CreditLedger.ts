@@ -5,7 +5,7 @@
 import { Context, Deferred, Effect, Layer, type Scope } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
-import type { OrganizationId, RequestId } from "../domain/Ids.ts"
+import { type HeldRequestId, heldRequestId, type OrganizationId, type RequestId } from "../domain/Ids.ts"
 import { maximum, type Picodollars, picodollars, zero } from "../domain/Money.ts"
 import { Database } from "../sql/Database.ts"
 import { type Backlog, newHold, type PendingSettlement } from "./Backlog.ts"
@@ -19,7 +19,7 @@ export { LedgerError }
 
 /** Money set aside for one request. */
 export interface Hold {
-  readonly request: RequestId
+  readonly request: HeldRequestId
   readonly amount: Picodollars
   /**
    * Charges the request exactly once; the first amount wins. Returns when the charge is durable or after about a
@@ -97,7 +97,7 @@ const hold = Effect.fnUntraced(function* (backlog: Backlog, { request, organizat
   if (!granted) return yield* insufficientCredits()
   const settle = (actual: Picodollars): Effect.Effect<void> =>
     actual < 0n || actual > maximum ? Effect.die(new Error(`A charge of ${actual} picodollars`)) : end(actual)
-  return { request, amount, settle } satisfies Hold
+  return { request: heldRequestId(request), amount, settle } satisfies Hold
 })
 
 const toLedgerError = (error: SqlError.SqlError): LedgerError =>

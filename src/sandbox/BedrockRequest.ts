@@ -5,7 +5,7 @@
 import { Option, Result, Schema } from "effect"
 
 import { signatureOf } from "./AnthropicRequest.ts"
-import type { Breakpoint, Prompt } from "./Prompt.ts"
+import { type Breakpoint, type Prompt, schemaAskedFor } from "./Prompt.ts"
 
 const Record = Schema.Record(Schema.String, Schema.Unknown)
 const CachePoint = Schema.Struct({
@@ -120,7 +120,9 @@ export const read = (body: unknown, target: string): Result.Result<Prompt, strin
     })),
     toolChoice: choiceOf(request),
     parallelCalls: true,
-    answerSchema: request.outputConfig?.textFormat.structure.jsonSchema.schema,
+    answerSchema:
+      request.outputConfig?.textFormat.structure.jsonSchema.schema ??
+      schemaAskedFor((request.system ?? []).map(({ text }) => text ?? "").join("")),
     thinks: isThinking(request),
     maxTokens: request.inferenceConfig?.maxTokens,
     stop: request.inferenceConfig?.stopSequences ?? []

@@ -89,7 +89,7 @@ const faultOf = (request: Request): string | undefined => {
   return request.model.startsWith("deepseek") && thinks(request) ? faultOfThoughts(request) : undefined
 }
 
-/** DeepSeek wants its reasoning back within a tool loop. It believes what it gets; the sandbox knows its own thoughts. */
+/** DeepSeek wants its reasoning back within a tool loop, and believes what it gets; the sandbox knows its thoughts. */
 const faultOfThoughts = ({ messages }: Request): string | undefined => {
   const turn = messages.slice(messages.findLastIndex(({ role }) => role === "user"))
   if (turn.some(({ reasoning_content: thoughts, tool_calls }) => tool_calls !== undefined && thoughts === undefined))

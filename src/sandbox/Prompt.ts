@@ -1,4 +1,5 @@
 /** What the sandbox understood of a request and what it will answer, whatever the wire protocol. */
+import { Option, Schema } from "effect"
 
 export type Json = { readonly [key: string]: unknown }
 
@@ -64,8 +65,14 @@ export interface Reply {
   readonly outputTokens: number
 }
 
-/** What a docile model makes of a system prompt that asks for JSON in words. */
-export const schemaAskedFor = (system: string): Json | undefined => (/\bone JSON object\b/.test(system) ? {} : undefined)
+const wish = /\bone JSON object\b(?:.*\bJSON Schema: (\{.*\}))?/s
+const decodeSchema = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown)))
+
+/** The schema of an answer that is asked for in words, as a docile model reads them; an empty one for any JSON. */
+export const schemaAskedFor = (system: string): Json | undefined => {
+  const asked = wish.exec(system)
+  return asked === null ? undefined : Option.getOrElse(decodeSchema(asked[1]), () => ({}))
+}
 
 /** Words with the space before them: near enough to tokens. */
 export const tokensOf = (text: string): ReadonlyArray<string> => text.match(/\s*\S+|\s+$/g) ?? []

@@ -73,6 +73,9 @@ const take = (directory: string, mark: string): number | undefined => {
   return undefined
 }
 
+/** Where the database's files are in a data directory. */
+export const databaseIn = (directory: string): string => join(resolve(directory), "postgres")
+
 /** Takes the directory for as long as the scope lives, making it if need be; answers where the database's files go. */
 export const acquire = (path: string): Effect.Effect<string, DataDirectoryError, Scope.Scope> => {
   const directory = resolve(path)
@@ -87,6 +90,6 @@ export const acquire = (path: string): Effect.Effect<string, DataDirectoryError,
   })
   return Effect.as(
     Effect.acquireRelease(taken, () => released),
-    join(directory, "postgres")
+    databaseIn(directory)
   )
 }

@@ -12,7 +12,7 @@ import { Reactivity } from "effect/reactivity"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 
 import * as DataDirectory from "./DataDirectory.ts"
-import { migrate, type SchemaMismatch } from "./Migrations.ts"
+import { migrate, requireMigrated, type SchemaMismatch } from "./Migrations.ts"
 import { connectTo } from "./PgliteWire.ts"
 
 export interface Options {
@@ -42,11 +42,13 @@ export class Database extends Context.Service<
     readonly ping: Effect.Effect<void, SqlError.SqlError>
   }
 >()("tollgate/sql/Database") {
-  static readonly layer = (options: Options) =>
-    migrated(options.url === undefined ? embedded(options.dataDir) : postgresql(options.url, options.poolSize))
+  static readonly layer = (options: Options) => prepared(clientsOf(options), migrate)
+
+  /** For those who only look: fails where `layer` would migrate. */
+  static readonly layerUnchanged = (options: Options) => prepared(clientsOf(options), requireMigrated)
 
   /** An embedded database that is gone with its scope. */
-  static readonly layerMemory = Layer.suspend(() => migrated(embeddedIn("memory://")))
+  static readonly layerMemory = Layer.suspend(() => prepared(embeddedIn("memory://"), migrate))
 }
 
 const applicationName = "tollgate"
@@ -95,13 +97,17 @@ const embeddedIn = Effect.fnUntraced(function* (location: string) {
 
 const embedded = (dataDir: string) => Effect.flatMap(DataDirectory.acquire(dataDir), embeddedIn)
 
-const migrated = <E extends StartError>(
-  open: Effect.Effect<Clients, E, Scope.Scope | Reactivity.Reactivity>
+const clientsOf = ({ dataDir, poolSize, url }: Options) =>
+  url === undefined ? embedded(dataDir) : postgresql(url, poolSize)
+
+const prepared = <E extends StartError>(
+  open: Effect.Effect<Clients, E, Scope.Scope | Reactivity.Reactivity>,
+  prepare: Effect.Effect<unknown, StartError, SqlClient.SqlClient>
 ): Layer.Layer<Database | PgClient.PgClient | SqlClient.SqlClient, StartError> =>
   Layer.effectContext(
     Effect.gen(function* () {
       const { engine, general, ledger } = yield* open
-      yield* Effect.provideService(migrate, SqlClient.SqlClient, general)
+      yield* Effect.provideService(prepare, SqlClient.SqlClient, general)
       const ping = Effect.asVoid(general`SELECT 1`)
       return Context.make(Database, Database.of({ engine, ledger, ping })).pipe(
         Context.add(PgClient.PgClient, general),

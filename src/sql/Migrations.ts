@@ -12,12 +12,16 @@ import { access } from "./migrations/0001_access.ts"
 import { ledger } from "./migrations/0002_ledger.ts"
 import { sessionPins } from "./migrations/0003_session_pins.ts"
 import { requestLog } from "./migrations/0004_request_log.ts"
+import { priceList } from "./migrations/0005_price_list.ts"
+import { recordedAnswers } from "./migrations/0006_recorded_answers.ts"
 
 export const migrations = {
   "0001_access": access,
   "0002_ledger": ledger,
   "0003_session_pins": sessionPins,
-  "0004_request_log": requestLog
+  "0004_request_log": requestLog,
+  "0005_price_list": priceList,
+  "0006_recorded_answers": recordedAnswers
 }
 
 /** What must be there once all migrations are applied. */
@@ -32,7 +36,9 @@ const relations = [
   "credit_posting",
   "gateway_lease",
   "session_pin",
-  "request_log"
+  "request_log",
+  "price_list",
+  "recorded_answer"
 ]
 
 const table = "schema_migration"
@@ -87,6 +93,24 @@ const requireRelations = Effect.gen(function* () {
     message: `The database says it is up to date but lacks ${names}. Restore a backup, or start on an empty database.`
   })
 })
+
+/** Fails unless everything is applied. Changes nothing, for those who only look. */
+export const requireMigrated = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const known = yield* Migrator.fromRecord(migrations)
+  const [found] = yield* sql<{ readonly exists: boolean }>`SELECT to_regclass(${table}) IS NOT NULL AS exists`
+  const applied =
+    found?.exists === true
+      ? yield* sql<Applied>`SELECT migration_id, name FROM ${sql(table)} ORDER BY migration_id`
+      : []
+  const missing = known[applied.length]
+  const message =
+    mismatchOf(applied, known) ??
+    (missing &&
+      `The database lacks migration ${missing[0]} (${missing[1]}): start a gateway of this version on it first.`)
+  if (message !== undefined) return yield* new SchemaMismatch({ message })
+  yield* requireRelations
+}).pipe(Effect.withSpan("Migrations.requireMigrated"))
 
 /** Applies what is missing; answers the names of what was applied. */
 export const migrate = Migrator.make({})({ loader: checkedLoader, table }).pipe(

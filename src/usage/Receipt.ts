@@ -24,7 +24,7 @@ export interface Receipt {
   readonly callName?: string
   readonly stream: boolean
   readonly requestedModel?: string
-  /** `completed`, `client_left`, `broken` (after the first output) or the error code the client got. */
+  /** `completed`, `client_left`, `broken` (by the provider or by us) or the error code the client got. */
   readonly outcome: string
   readonly served?: { readonly model: ModelId; readonly endpoint: EndpointId }
   readonly routing?: {

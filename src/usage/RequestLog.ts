@@ -90,16 +90,20 @@ const makeRecord = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
 const reportLost = (why: string): Effect.Effect<void> =>
   Effect.andThen(Metric.update(lost, 1), Effect.logWarning("A receipt was not stored", why))
 
+/** A request that was made again under the same id has one receipt: of the run that was charged, else the last. */
 const insert = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Receipt>) => sql`
   INSERT INTO request_log (id, organization_id, at, receipt)
-  SELECT id, organization_id, to_timestamp(at_millis / 1000), receipt::jsonb
+  SELECT DISTINCT ON (id) id, organization_id, to_timestamp(at_millis / 1000), receipt::jsonb
   FROM unnest(
     ${batch.map(({ id }) => id)}::uuid[],
     ${batch.map(({ organization }) => organization)}::uuid[],
     ${batch.map(({ atMillis }) => String(atMillis))}::float8[],
-    ${batch.map(encode)}::text[]
-  ) AS t(id, organization_id, at_millis, receipt)
-  ON CONFLICT (id) DO NOTHING`
+    ${batch.map(encode)}::text[],
+    ${batch.map(({ cost }) => String(cost))}::bigint[]
+  ) WITH ORDINALITY AS t(id, organization_id, at_millis, receipt, cost, position)
+  ORDER BY id, cost = 0, CASE WHEN cost = 0 THEN -position ELSE position END
+  ON CONFLICT (id) DO UPDATE SET at = excluded.at, receipt = excluded.receipt
+    WHERE request_log.receipt ->> 'cost' = '0' AND request_log.organization_id = excluded.organization_id`
 
 /** Tries for as long as the database may come back. A refused batch is written one by one, so a bad row costs one. */
 const store = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Receipt>): Effect.Effect<void> =>

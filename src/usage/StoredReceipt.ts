@@ -9,7 +9,8 @@ import { Schema } from "effect"
 import * as Ids from "../domain/Ids.ts"
 import type { Receipt } from "./Receipt.ts"
 
-const Money = Schema.BigIntFromString.pipe(Schema.brand("Picodollars"))
+/** An amount as decimal text. */
+export const Money = Schema.BigIntFromString.pipe(Schema.brand("Picodollars"))
 
 const Attempt = Schema.Struct({
   model: Ids.ModelId,

@@ -131,6 +131,8 @@ describeScripted("Errors", (it) => {
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const provider = yield* ScriptedProvider
+      const keyed = { "idempotency-key": "one-key-two-bodies" }
+      yield* gateway.chat(body, keyed)
       yield* provider.script(error(500))
       const slow = yield* gateway.tenant("1", { requestsPerMinute: 1 })
       yield* gateway.chat({ ...body, n: 2 }, as(slow))
@@ -147,6 +149,7 @@ describeScripted("Errors", (it) => {
         model_not_allowed: gateway.chat(body, bound),
         not_found: gateway.request("GET", "/v1/nothing"),
         method_not_allowed: gateway.request("DELETE", "/v1/chat/completions"),
+        idempotency_conflict: gateway.chat({ ...body, temperature: 1 }, keyed),
         request_too_large: gateway.chat(JSON.stringify({ ...body, pad: "x".repeat(33 * 1024 * 1024) })),
         rate_limit_exceeded: gateway.chat(body, as(slow)),
         internal_error: gateway.chat(body)

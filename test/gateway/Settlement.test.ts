@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Exit, Logger, Scope, Stream } from "effect"
+import { Cause, Effect, Exit, Logger, Scope, Stream } from "effect"
+import { HttpServerError } from "effect/http"
 
 import type { CompletionEvent } from "../../src/domain/Completion.ts"
 import { broken, type Failure } from "../../src/domain/Failure.ts"
@@ -8,10 +9,14 @@ import { ReceiptDraft } from "../../src/gateway/ReceiptDraft.ts"
 import { metered } from "../../src/gateway/Settlement.ts"
 import { callOf, finish, holdOf, request, targetOf, text, usage } from "./calls.ts"
 
-/** Reads up to `take` items of a metered stream and closes its scope, as a client does that leaves. */
+const stopped = Cause.interrupt(1)
+/** What the server says when a client hangs up. */
+const left = Cause.annotate(stopped, HttpServerError.ClientAbort.annotation)
+
+/** Reads up to `take` items of a metered stream and closes its scope, as when its client leaves. */
 const read = Effect.fnUntraced(function* (
   events: Stream.Stream<CompletionEvent, Failure>,
-  options: { readonly take?: number; readonly held?: bigint } = {}
+  options: { readonly take?: number; readonly held?: bigint; readonly end?: Cause.Cause<never> } = {}
 ) {
   const target = targetOf("m")
   const { charges, hold } = holdOf(options.held ?? 1_000_000n)
@@ -23,7 +28,7 @@ const read = Effect.fnUntraced(function* (
   const stream = yield* Scope.provide(metered({ answer, meter, hold, draft }), scope)
   const items = yield* Stream.runCollect(Stream.take(stream, options.take ?? Infinity))
   const before = [...charges]
-  yield* Scope.close(scope, Exit.void)
+  yield* Scope.close(scope, Exit.failCause(options.end ?? left))
   const { cost, outcome, usage } = draft.close(9)
   return { types: items.map(({ type }) => type), items, before, charges, cost, outcome, usage }
 })
@@ -56,6 +61,20 @@ describe("Settlement of a stream", () => {
       assert.deepStrictEqual([seen.outcome, seen.cost], ["client_left", 110n])
     })
   )
+
+  const ends = {
+    "the gateway cuts": stopped,
+    "the gateway cuts, which closes the client's socket,": Cause.combine(stopped, left),
+    "fails on its way out": Cause.die(new Error("a bug"))
+  }
+  for (const [what, end] of Object.entries(ends))
+    it.effect(`charges nothing for a stream that ${what} in the middle`, () =>
+      Effect.gen(function* () {
+        const events = Stream.concat(Stream.succeed(text("one two three")), Stream.never)
+        const seen = yield* read(events, { take: 1, end })
+        assert.deepStrictEqual([seen.charges, seen.cost], [[], 0n])
+      })
+    )
 
   it.effect("never charges one that left more than was held", () =>
     Effect.gen(function* () {

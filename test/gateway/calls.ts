@@ -7,6 +7,7 @@ import {
   apiKeyId,
   endpointId,
   environmentId,
+  heldRequestId,
   modelId,
   organizationId,
   projectId,
@@ -78,7 +79,7 @@ export const targetOf = (name: string): Target => {
 export const holdOf = (amount: bigint) => {
   const charges: Array<Picodollars> = []
   const hold: Hold = {
-    request: requestId(id),
+    request: heldRequestId(requestId(id)),
     amount: picodollars(amount),
     settle: (actual) => Effect.sync(() => void charges.push(actual))
   }

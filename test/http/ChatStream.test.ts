@@ -9,7 +9,7 @@ import { picodollars } from "../../src/domain/Money.ts"
 import { none } from "../../src/domain/Usage.ts"
 import type { StreamedAnswer } from "../../src/gateway/CompleteChat.ts"
 import type { StreamItem } from "../../src/gateway/Settlement.ts"
-import { respond, type StreamOptions } from "../../src/http/ChatStream.ts"
+import { framesOf, respond, type StreamOptions } from "../../src/http/ChatStream.ts"
 
 const options: StreamOptions = {
   envelope: {
@@ -30,6 +30,8 @@ const answerOf = (items: Stream.Stream<StreamItem>): StreamedAnswer => ({
   routing: { routed: true, model: modelId("m"), latencyMillis: 1 },
   items
 })
+
+const opened = (items: Stream.Stream<StreamItem>) => Effect.succeed(framesOf(answerOf(items), options.envelope))
 
 /** Each of them after a silence of so many seconds. */
 const paced = (...items: ReadonlyArray<readonly [seconds: number, item: StreamItem]>): Stream.Stream<StreamItem> =>
@@ -75,9 +77,7 @@ describe("ChatStream", () => {
   it.effect("keeps silent until the first output, and sends no comment to a lively stream", () =>
     Effect.gen(function* () {
       const items = paced([0, text("a")], [9, text("b")], [9, text("c")], [9, settled])
-      const responding = yield* Effect.forkScoped(
-        respond(Effect.delay(Effect.succeed(answerOf(items)), "9 seconds"), options)
-      )
+      const responding = yield* Effect.forkScoped(respond(Effect.delay(opened(items), "9 seconds"), options))
       yield* TestClock.adjust("8 seconds")
       assert.isUndefined(responding.pollUnsafe())
       yield* TestClock.adjust("1 second")
@@ -100,9 +100,7 @@ describe("ChatStream", () => {
   it.effect("opens the gate after ten seconds of silence, with a comment every ten more", () =>
     Effect.gen(function* () {
       const items = paced([0, text("a")], [0, settled])
-      const responding = yield* Effect.forkScoped(
-        respond(Effect.delay(Effect.succeed(answerOf(items)), "35 seconds"), options)
-      )
+      const responding = yield* Effect.forkScoped(respond(Effect.delay(opened(items), "35 seconds"), options))
       yield* TestClock.adjust("10 seconds")
       const response = yield* Fiber.join(responding)
       assert.strictEqual(response.status, 200)
@@ -136,7 +134,7 @@ describe("ChatStream", () => {
   it.effect("marks silence in the middle, counted from the last frame", () =>
     Effect.gen(function* () {
       const items = paced([0, text("a")], [8, text("b")], [21, settled])
-      const { heard } = yield* listen(yield* respond(Effect.succeed(answerOf(items)), options))
+      const { heard } = yield* listen(yield* respond(opened(items), options))
       assert.deepStrictEqual(yield* heard, ["begins", "a"])
       yield* TestClock.adjust("17 seconds")
       assert.deepStrictEqual(yield* heard, ["b"])

@@ -16,7 +16,7 @@ import { protocols } from "../../src/providers/protocols/Protocols.ts"
 import type { Target } from "../../src/providers/Target.ts"
 import { defaults } from "../../src/providers/Timeouts.ts"
 import { Sandbox } from "../../src/sandbox/Sandbox.ts"
-import { request, targetOf } from "../providers/ScriptedProvider.ts"
+import { held, request, targetOf } from "../providers/ScriptedProvider.ts"
 
 const auths = {
   "openai-chat": "bearer",
@@ -92,12 +92,12 @@ const asking = (text: string, more: Partial<ChatRequest> = {}): ChatRequest => (
 })
 
 const complete = (target: Target, asked: ChatRequest, ...others: ReadonlyArray<Target>) =>
-  Effect.flatMap(Dispatch, (dispatch) => dispatch.complete({ request: asked, targets: [target, ...others] })).pipe(
-    Effect.map((answer) => ({ ...answer, value: fold(answer.value) }))
-  )
+  Effect.flatMap(Dispatch, (dispatch) =>
+    dispatch.complete({ held, request: asked, targets: [target, ...others] })
+  ).pipe(Effect.map((answer) => ({ ...answer, value: fold(answer.value) })))
 
 const streamed = (target: Target, asked: ChatRequest) =>
-  Effect.flatMap(Dispatch, (dispatch) => dispatch.open({ request: asked, targets: [target] })).pipe(
+  Effect.flatMap(Dispatch, (dispatch) => dispatch.open({ held, request: asked, targets: [target] })).pipe(
     Effect.flatMap(({ value }) => Stream.runCollect(value)),
     Effect.map(fold),
     Effect.scoped

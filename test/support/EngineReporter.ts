@@ -1,18 +1,23 @@
-/** Says at the end of a run how many tests passed on which database engine: green must not hide a missing one. */
+/**
+ * Says at the end of a run how many tests passed on which database engine, and which capabilities of which protocols
+ * they proved: green must not hide what was not there.
+ */
 import type { Reporter, TestModule } from "vitest/node"
+
+import { proofTable } from "./ProtocolTables.ts"
 
 const engineOf = (suite: string): string => /\[(embedded|postgresql)\]/.exec(suite)?.[1] ?? "no engine"
 
 export class EngineReporter implements Reporter {
   onTestRunEnd(modules: ReadonlyArray<TestModule>): void {
+    const names = modules.flatMap((module) =>
+      Array.from(module.children.allTests("passed"), ({ fullName }) => fullName)
+    )
     const passed = new Map<string, number>()
-    for (const module of modules) {
-      for (const test of module.children.allTests("passed")) {
-        const engine = engineOf(test.fullName)
-        passed.set(engine, (passed.get(engine) ?? 0) + 1)
-      }
-    }
+    for (const name of names) passed.set(engineOf(name), (passed.get(engineOf(name)) ?? 0) + 1)
     const counts = ["no engine", "embedded", "postgresql"].map((engine) => `${engine} ${passed.get(engine) ?? 0}`)
     process.stdout.write(`\n Tests passed by database engine: ${counts.join(", ")}\n`)
+    const table = proofTable(names)
+    if (table !== "") process.stdout.write(`\n Tests passed by protocol and capability:\n ${table}\n`)
   }
 }

@@ -180,11 +180,17 @@ export const describeGateway = (
   onEngines(name, (database) => layerGateway({ ...database, ...environment }), suite)
 }
 
-/** The same with a scripted provider behind the models of OpenAI and Anthropic, the only ones there are. */
+/** Variables, or what makes them of the scripted provider's address. */
+type ScriptedEnvironment = Environment | ((provider: ScriptedProvider.ScriptedProvider["Service"]) => Environment)
+
+/**
+ * The same with a scripted provider behind the models of OpenAI and Anthropic, the only ones there are unless
+ * `environment` switches on others.
+ */
 export const describeScripted = (
   name: string,
   suite: (it: Vitest.MethodsNonLive<Services | ScriptedProvider.ScriptedProvider>) => void,
-  environment: Environment = {}
+  environment: ScriptedEnvironment = {}
 ): void => {
   onEngines(name, scripted(environment), suite)
 }
@@ -198,16 +204,21 @@ export const describeScriptedOnPostgres = (
   onPostgres(name, scripted(environment), suite)
 }
 
-const scripted = (environment: Environment) => (database: Environment) =>
+const scripted = (environment: ScriptedEnvironment) => (database: Environment) =>
   Layer.unwrap(
     Effect.map(ScriptedProvider.ScriptedProvider, (provider) =>
-      layerGateway({ ...database, ...ScriptedProvider.environmentOf(provider), ...environment })
+      layerGateway({
+        ...database,
+        ...ScriptedProvider.environmentOf(provider),
+        ...(typeof environment === "function" ? environment(provider) : environment)
+      })
     )
   ).pipe(Layer.provideMerge(ScriptedProvider.layer))
 
 const options = { excludeTestServices: true, timeout: "20 seconds" } as const
 
-const onEngines = <R>(
+/** Runs a suite on every engine there is, against the gateway that `gatewayOn` makes of a database's variables. */
+export const onEngines = <R>(
   name: string,
   gatewayOn: (database: Environment) => Layer.Layer<R>,
   suite: (it: Vitest.MethodsNonLive<R>) => void

@@ -1,10 +1,11 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { Effect, Layer, Metric, Option } from "effect"
+import { Effect, Equal, Layer, Metric, Option } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { inject } from "vitest"
 
 import { organizationId, requestId } from "../../src/domain/Ids.ts"
+import { picodollars, zero } from "../../src/domain/Money.ts"
 import { RequestLog } from "../../src/usage/RequestLog.ts"
 import { describeOnEngines, layerPostgres, whileLocked } from "../support/TestDatabase.ts"
 import { organization, receiptOf } from "./receipts.ts"
@@ -54,6 +55,51 @@ describeOnEngines("RequestLog", (suite) => {
         yield* storedAtLeast(1)
         const found = Option.getOrThrow(yield* log.find(organization, receiptOf(1).id))
         assert.strictEqual(found.callName, `nul \ufffd, half a pair \ufffd, "quotes" and \\u0000`)
+      })
+    )
+
+    it.effect("keeps one receipt of a request that ran twice: of the run that was charged, else the last", () =>
+      Effect.gen(function* () {
+        yield* empty
+        const log = yield* RequestLog
+        const left = (number: number) => ({ ...receiptOf(number), outcome: "client_left", cost: zero })
+        const later = { ...receiptOf(1), cost: picodollars(7n) }
+        const outcomes = Effect.forEach(numbers(4), (number) =>
+          Effect.map(
+            log.find(organization, receiptOf(number).id),
+            Option.map(({ cost, outcome }) => [outcome, cost])
+          )
+        )
+        const { cost } = receiptOf(1)
+        const expected = [
+          ["failed", zero],
+          ["completed", cost],
+          ["completed", cost],
+          ["completed", cost]
+        ]
+        // One batch, then one by one: what is stored must not depend on it.
+        for (const pause of [false, true]) {
+          yield* empty
+          const runs = [
+            [left(0), { ...left(0), outcome: "failed" }],
+            [receiptOf(1), later],
+            [left(2), receiptOf(2)],
+            [receiptOf(3), left(3)]
+          ]
+          for (const receipt of [...runs.map(([first]) => first), ...runs.map(([, second]) => second)]) {
+            if (receipt === undefined) continue
+            yield* log.record(receipt)
+            if (pause) yield* Effect.repeat(stored, { times: 3 })
+          }
+          yield* storedAtLeast(4)
+          yield* Effect.repeat(outcomes, {
+            until: (found) =>
+              Equal.equals(
+                found,
+                expected.map((one) => Option.some(one))
+              )
+          })
+        }
       })
     )
 

@@ -1,0 +1,120 @@
+/**
+ * What is wrong with one request's money: its receipt, its charges and its hold, compared with each other and with the
+ * price that was in force. Pure. A charge is recomputed from the tokens of the receipt and the stored price alone.
+ */
+import { costOf, type Price, type Rates, ratesFor } from "../catalog/Price.ts"
+import type { OrganizationId, RequestId } from "../domain/Ids.ts"
+import { type Picodollars, zero } from "../domain/Money.ts"
+import { promptTokens } from "../domain/Usage.ts"
+import { chargeForDelivered } from "../ledger/Pricing.ts"
+import type { Receipt } from "../usage/Receipt.ts"
+
+/** Each way in which the books can be wrong, and what it means. `unexplained_charge` alone is no contradiction. */
+export const checks = {
+  account: "an account is not the sum of its journal, or its held part not the sum of its open holds",
+  stray_hold: "an open hold has outlived its lifetime and its gateway",
+  ended_hold: "a request has ended and its hold is still open",
+  unreadable_receipt: "a receipt cannot be read",
+  unknown_price: "no readable price is stored for a receipt's catalog version and endpoint",
+  receipt_rates: "a receipt's rates are not those that were in force",
+  receipt_cost: "a receipt's cost is not its tokens at the price in force",
+  charge_amount: "a charge is not the cost on its receipt",
+  missing_charge: "a receipt says charged and the journal has no charge",
+  unowed_charge: "a receipt says nothing was charged and the journal has a charge",
+  repeated_charge: "a request is charged more than once",
+  misplaced_charge: "a request is charged to another organization than the one that made it",
+  unexplained_charge: "a charge has no receipt, so nothing says what it was for"
+} as const
+
+export type Check = keyof typeof checks
+
+export interface Finding {
+  readonly check: Check
+  readonly organization: OrganizationId
+  readonly request?: RequestId
+  readonly expected?: string
+  readonly found?: string
+}
+
+export interface Charge {
+  readonly organization: OrganizationId
+  readonly amount: Picodollars
+}
+
+/** All that is stored of one request. */
+export interface Evidence {
+  readonly request: RequestId
+  /** Under which the receipt is filed; `undefined` without one. */
+  readonly organization: OrganizationId | undefined
+  readonly receipt: Receipt | "none" | "unreadable"
+  /** The price in force, if one is stored and the receipt names one. */
+  readonly price: Price | undefined
+  readonly charges: ReadonlyArray<Charge>
+  readonly holds: ReadonlyArray<OrganizationId>
+  /** So young, on a system that is running, that the rest of it may still be on its way. */
+  readonly settling: boolean
+}
+
+type Fault = Pick<Finding, "check" | "expected" | "found">
+
+export const judge = (evidence: Evidence): ReadonlyArray<Finding> => {
+  const { charges, holds, request } = evidence
+  const organization = evidence.organization ?? charges[0]?.organization ?? holds[0]
+  if (organization === undefined) return []
+  return [...faultsOfReceipt(evidence), ...faultsOfJournal(evidence)].map((fault) => ({
+    ...fault,
+    organization,
+    request
+  }))
+}
+
+/** The receipt by itself: do its tokens, its rates and its cost agree with the price in force? */
+function* faultsOfReceipt({ price, receipt }: Evidence): Generator<Fault> {
+  if (receipt === "none") return
+  if (receipt === "unreadable") return yield { check: "unreadable_receipt" }
+  const { cost, usage } = receipt
+  if (usage === undefined) {
+    if (cost !== zero) yield { check: "receipt_cost", expected: "0", found: String(cost) }
+    return
+  }
+  if (price === undefined) return yield { check: "unknown_price", found: priceNameOf(receipt) }
+  const inForce = written(ratesFor(price, promptTokens(usage)))
+  const stated = written(receipt.rates ?? {})
+  if (inForce !== stated) yield { check: "receipt_rates", expected: inForce, found: stated }
+  const owed =
+    receipt.outcome === "client_left"
+      ? chargeForDelivered({ price, held: receipt.held, delivered: usage })
+      : costOf(price, usage)
+  if (owed !== cost) yield { check: "receipt_cost", expected: String(owed), found: String(cost) }
+}
+
+/** The journal and the hold against the receipt. */
+function* faultsOfJournal({ charges, holds, receipt, settling }: Evidence): Generator<Fault> {
+  const organization = typeof receipt === "object" ? receipt.organization : undefined
+  const charge = charges.find((one) => one.organization === organization) ?? charges[0]
+  if (charges.length > 1) yield { check: "repeated_charge", expected: "1", found: String(charges.length) }
+  if (holds.length > 0 && (charge !== undefined || !settling)) yield { check: "ended_hold" }
+  if (receipt === "unreadable") return
+  const amount = String(charge?.amount)
+  if (receipt === "none") {
+    if (charge !== undefined && !settling) yield { check: "unexplained_charge", found: amount }
+  } else if (charge === undefined) {
+    if (receipt.usage !== undefined && !settling) yield { check: "missing_charge", expected: String(receipt.cost) }
+  } else if (charge.organization !== organization) {
+    yield { check: "misplaced_charge", expected: receipt.organization, found: charge.organization }
+  } else if (receipt.usage === undefined) {
+    yield { check: "unowed_charge", found: amount }
+  } else if (charge.amount !== receipt.cost) {
+    yield { check: "charge_amount", expected: String(receipt.cost), found: amount }
+  }
+}
+
+const priceNameOf = ({ catalogVersion, served }: Receipt): string =>
+  `${served?.endpoint ?? "no endpoint"} in catalog ${catalogVersion}`
+
+/** Rates as one text, the same for the same rates. */
+const written = (rates: { readonly [bucket: string]: Picodollars } | Rates): string =>
+  Object.entries(rates)
+    .map(([bucket, rate]) => `${bucket} ${rate}`)
+    .sort()
+    .join(", ")

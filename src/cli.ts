@@ -1,0 +1,56 @@
+#!/usr/bin/env node
+/**
+ * `tollgate`: an operator's commands. Each file of commands in `src/cli` is about one noun; this is the list of them.
+ *
+ * What a command found goes to standard output, all else to standard error. It exits with 0 when all is well, with 1
+ * when what it looked at is not, and with 2 when it could not look.
+ */
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Cause, ConfigProvider, Console, Effect, Exit, Layer, Logger, References } from "effect"
+import { CliError, Command } from "effect/cli"
+
+import { BooksDiffer, ledger } from "./cli/LedgerCommands.ts"
+import { environment } from "./Config.ts"
+import { explanationOf } from "./observability/Explanation.ts"
+
+const commands = [ledger] as const
+
+const tollgate = Command.make("tollgate").pipe(
+  Command.withDescription("Looks after a Tollgate gateway. Reads the same environment variables as the gateway."),
+  Command.withSubcommands(commands)
+)
+
+/** These have said what there is to say. */
+const hasSpoken = (error: unknown): boolean => error instanceof BooksDiffer || CliError.isCliError(error)
+
+const report = (cause: Cause.Cause<unknown>) => {
+  const error = Cause.squash(cause)
+  if (hasSpoken(error) || Cause.hasInterruptsOnly(cause)) return Effect.void
+  return Console.error(`tollgate: ${cause.reasons[0]?._tag === "Fail" ? explanationOf(error) : Cause.pretty(cause)}`)
+}
+
+const exitCodeOf = (exit: Exit.Exit<unknown, unknown>): number => {
+  if (Exit.isSuccess(exit)) return 0
+  const error = Cause.squash(exit.cause)
+  if (error instanceof BooksDiffer) return 1
+  const isHelp = CliError.isCliError(error) && error._tag === "ShowHelp" && error.errors.length === 0
+  return isHelp ? 0 : 2
+}
+
+const run = Command.run(tollgate, { version: "0.1.0" }).pipe(
+  Effect.tapCause(report),
+  Effect.provide(
+    Layer.mergeAll(
+      NodeServices.layer,
+      ConfigProvider.layer(environment),
+      Logger.layer([Logger.withConsoleError(Logger.formatSimple)]),
+      Layer.succeed(References.MinimumLogLevel, "Warn")
+    )
+  )
+)
+
+NodeRuntime.runMain(run, {
+  disableErrorReporting: true,
+  teardown: (exit, onExit) => onExit(exitCodeOf(exit))
+})

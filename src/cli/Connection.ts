@@ -1,0 +1,40 @@
+/**
+ * The database of the gateway that the environment describes, for commands that read it directly. Nothing is created
+ * and nothing is migrated: a command that looks at the wrong place says so, and leaves it as it was.
+ */
+import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
+import { Data, Effect, FileSystem, Layer, Option } from "effect"
+
+import { settings } from "../Config.ts"
+import { Database } from "../sql/Database.ts"
+import * as DataDirectory from "../sql/DataDirectory.ts"
+
+export class NoDatabase extends Data.TaggedError("NoDatabase")<{ readonly message: string }> {}
+
+const absent = (dataDir: string) =>
+  new NoDatabase({ message: `There is no database in ${dataDir}: set DATABASE_URL, or DATA_DIR as the gateway has it` })
+
+const closed = (dataDir: string) =>
+  new NoDatabase({
+    message:
+      `A running gateway has the embedded database in ${dataDir}, which only one process can open: ` +
+      "stop that gateway and run this again. On PostgreSQL this runs beside working gateways"
+  })
+
+export const layer = Layer.unwrap(
+  Effect.gen(function* () {
+    const { dataDir, databaseUrl } = yield* settings
+    const files = yield* FileSystem.FileSystem
+    if (Option.isNone(databaseUrl) && !(yield* files.exists(DataDirectory.databaseIn(dataDir))))
+      return yield* absent(dataDir)
+    return Database.layerUnchanged({ url: Option.getOrUndefined(databaseUrl), dataDir, poolSize: 1 }).pipe(
+      Layer.catch((error) =>
+        Layer.effectContext(
+          Effect.fail(
+            error instanceof DataDirectory.DataDirectoryError && error.reason === "InUse" ? closed(dataDir) : error
+          )
+        )
+      )
+    )
+  })
+).pipe(Layer.provide(NodeFileSystem.layer))

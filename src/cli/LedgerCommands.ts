@@ -1,0 +1,75 @@
+/** `tollgate ledger`: the audit and the balances, read from the database itself, whether gateways run or not. */
+import { Console, Data, Effect, Stream } from "effect"
+import { Command, Flag } from "effect/cli"
+
+import { audit, differences, type Report, unexplained } from "../audit/Audit.ts"
+import { type Check, checks, type Finding } from "../audit/Judgement.ts"
+import { toUsd } from "../domain/Money.ts"
+import { type Account, accounts } from "../ledger/Accounts.ts"
+import * as Connection from "./Connection.ts"
+
+/** The audit has found what must not be. What it is has been printed. */
+export class BooksDiffer extends Data.TaggedError("BooksDiffer") {}
+
+const json = Flag.Boolean("json").pipe(
+  Flag.withDescription("Print JSON. Amounts are in picodollars (10^-12 USD), as text."),
+  Flag.withDefault(false)
+)
+
+const strict = Flag.Boolean("strict").pipe(
+  Flag.withDescription("Fail on charges without a receipt too; a gateway that is killed may leave some."),
+  Flag.withDefault(false)
+)
+
+const verify = Command.make(
+  "verify",
+  { json, strict },
+  Effect.fn(function* ({ json, strict }) {
+    const report = yield* audit
+    const clean = differences(report) === 0 && (!strict || unexplained(report) === 0)
+    yield* Console.log(json ? JSON.stringify({ clean, ...report }, null, 2) : reportText(report).join("\n"))
+    if (!clean) return yield* new BooksDiffer()
+  })
+).pipe(
+  Command.withDescription(
+    "Recompute every charge from its receipt and the price in force then, and check every account and every hold. " +
+      "Exits with 0 when all agrees, 1 when something differs, 2 when it could not be checked."
+  )
+)
+
+const reportText = (report: Report): ReadonlyArray<string> => [
+  `${report.accounts} accounts, ${report.holds} open holds, ${report.receipts} receipts, ${report.charges} charges` +
+    (report.settling > 0 ? `, ${report.settling} requests of the last minute` : ""),
+  ...report.findings.map(findingText),
+  ...Object.entries(report.counts).map(([check, count]) => `${check}: ${count} (${checks[check as Check]})`),
+  `${differences(report)} differences, ${unexplained(report)} unexplained charges`
+]
+
+const findingText = ({ check, expected, found, organization, request }: Finding): string =>
+  [
+    `  ${check}`,
+    ...(request === undefined ? [] : [`request ${request}`]),
+    `organization ${organization}`,
+    ...(expected === undefined ? [] : [`expected ${expected}`]),
+    ...(found === undefined ? [] : [`found ${found}`])
+  ].join("; ")
+
+const balance = Command.make(
+  "balance",
+  { json },
+  Effect.fn(function* ({ json }) {
+    yield* Stream.runForEach(accounts, (account) => Console.log(json ? accountJson(account) : accountText(account)))
+  })
+).pipe(Command.withDescription("Print what every organization can spend and what is held, one per line."))
+
+const accountJson = ({ available, held, organization }: Account): string =>
+  JSON.stringify({ organization, available: String(available), held: String(held) })
+
+const accountText = ({ available, held, organization }: Account): string =>
+  `${organization}  ${toUsd(available)} USD available, ${toUsd(held)} USD held`
+
+export const ledger = Command.make("ledger").pipe(
+  Command.withDescription("Credit and its journal"),
+  Command.withSubcommands([verify, balance]),
+  Command.provide(Connection.layer)
+)

@@ -1,0 +1,197 @@
+/**
+ * Conversations in which a model thinks, calls tools, thinks about the results and calls again. The simulated provider
+ * seals its thoughts as the real ones do and refuses a seal that was changed, so a gateway that shuffles, loses or
+ * weakens reasoning fails here.
+ */
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import type OpenAI from "openai"
+
+import { protocolNames } from "../../src/catalog/Model.ts"
+import { at, type Json, timeTool, user, weatherTool } from "../support/Chat.ts"
+import { protocolModels, thinkersOf } from "../support/ProtocolModels.ts"
+import { describeGateway, TestGateway } from "../support/TestGateway.ts"
+
+interface Said {
+  /** As the client sends it back. */
+  readonly message: Json
+  readonly calls: ReadonlyArray<Json>
+  readonly details: ReadonlyArray<Json>
+  readonly finish: unknown
+}
+
+const question = user("[call:get_weather,get_time] What is the weather in Lima, and how late is it?")
+
+const asked = (model: string, messages: ReadonlyArray<Json>) =>
+  // `reasoning_details` are no part of the SDK's types; it sends what it is given.
+  ({ model, messages, tools: [weatherTool, timeTool], reasoning_effort: "high" }) as unknown as Omit<
+    OpenAI.ChatCompletionCreateParamsNonStreaming,
+    "stream"
+  >
+
+const said = (message: Json, finish: unknown): Said => ({
+  message,
+  calls: (message["tool_calls"] ?? []) as ReadonlyArray<Json>,
+  details: (message["reasoning_details"] ?? []) as ReadonlyArray<Json>,
+  finish
+})
+
+/** Pieces of one item, joined as clients do it: text grows, and whatever is not text is as the last piece has it. */
+const growing = ["text", "summary", "arguments"]
+const joined = (item: Json, piece: Json): Json => {
+  const members = Object.entries(piece).map(([key, value]) => {
+    const before = item[key]
+    if (typeof before === "object" && before !== null) return [key, joined(before as Json, value as Json)]
+    return [key, growing.includes(key) && typeof before === "string" ? before + String(value) : (value ?? before)]
+  })
+  return { ...item, ...Object.fromEntries(members) }
+}
+
+const byIndex = (pieces: ReadonlyArray<Json>): ReadonlyArray<Json> => {
+  const items = new Map<unknown, Json>()
+  for (const piece of pieces) items.set(piece["index"], joined(items.get(piece["index"]) ?? {}, piece))
+  return [...items.values()]
+}
+
+const streamed = async (openai: OpenAI, body: ReturnType<typeof asked>): Promise<Said> => {
+  const [text, calls, details, finish]: [Array<unknown>, Array<Json>, Array<Json>, Array<unknown>] = [[], [], [], []]
+  for await (const chunk of await openai.chat.completions.create({ ...body, stream: true })) {
+    const delta = (at(chunk, "choices", 0, "delta") ?? {}) as Json
+    text.push(delta["content"] ?? "")
+    calls.push(...((delta["tool_calls"] ?? []) as ReadonlyArray<Json>))
+    details.push(...((delta["reasoning_details"] ?? []) as ReadonlyArray<Json>))
+    finish.push(at(chunk, "choices", 0, "finish_reason") ?? [])
+  }
+  const tool_calls = byIndex(calls).map(({ function: called, id, type }) => ({ id, type, function: called }))
+  const members = { content: text.join("") || null, ...(tool_calls.length > 0 && { tool_calls }) }
+  return said({ role: "assistant", ...members, reasoning_details: byIndex(details) }, finish.flat().at(-1))
+}
+
+const plain = async (openai: OpenAI, body: ReturnType<typeof asked>): Promise<Said> => {
+  const answer = await openai.chat.completions.create(body)
+  const message = (at(answer, "choices", 0, "message") ?? {}) as Json
+  return said(message, at(answer, "choices", 0, "finish_reason"))
+}
+
+/** One turn: asks, and checks that exactly these tools are called. */
+const turn = Effect.fnUntraced(function* (
+  model: string,
+  messages: ReadonlyArray<Json>,
+  calls: ReadonlyArray<string>,
+  stream: boolean
+) {
+  const { openai } = yield* TestGateway
+  const answer = yield* Effect.promise(() => (stream ? streamed : plain)(openai, asked(model, messages)))
+  const called = answer.calls.map((call) => at(call, "function", "name"))
+  assert.deepStrictEqual(called, [...calls], `the calls of ${model}`)
+  assert.strictEqual(answer.finish, calls.length > 0 ? "tool_calls" : "stop", model)
+  assert.strictEqual(new Set(answer.calls.map(({ id }) => id)).size, calls.length)
+  for (const call of answer.calls) assert.doesNotThrow(() => JSON.parse(String(at(call, "function", "arguments"))))
+  return answer
+})
+
+const result = (call: Json | undefined, content: string): Json => ({
+  role: "tool",
+  tool_call_id: call?.["id"],
+  content
+})
+
+/** The first two turns; two calls at once, then one more that the results ask for. */
+const beginning = Effect.fnUntraced(function* (model: string, stream: boolean) {
+  const first = yield* turn(model, [question], ["get_weather", "get_time"], stream)
+  const results = [result(first.calls[0], "12 degrees"), result(first.calls[1], "Noon. [call:get_weather]")]
+  const messages = [question, first.message, ...results]
+  const second = yield* turn(model, messages, ["get_weather"], stream)
+  return { first, second, messages: [...messages, second.message, result(second.calls[0], "Still 12 degrees.")] }
+})
+
+const assertAnswer = ({ message }: Said, model: string) =>
+  assert.include(String(message["content"]), "Still 12 degrees.", `the answer of ${model}`)
+
+/** The same conversation with one letter of everything that the model thought or sealed changed. */
+const forged = (messages: ReadonlyArray<Json>): ReadonlyArray<Json> =>
+  messages.map((message) => {
+    const details = message["reasoning_details"] as ReadonlyArray<Json> | undefined
+    return details === undefined
+      ? message
+      : { ...message, reasoning: undefined, reasoning_details: details.map(forgedDetail) }
+  })
+
+const forgedDetail = (detail: Json): Json => ({
+  ...detail,
+  ...Object.fromEntries(
+    ["text", "summary", "signature", "data"].flatMap((key) =>
+      detail[key] ? [[key, altered(String(detail[key]))]] : []
+    )
+  )
+})
+
+/** Of the same length and letters, because what is no signature by its looks is not even sent. */
+const altered = (text: string): string => (text.startsWith("x") ? "y" : "x") + text.slice(1)
+
+const firstOf = (protocol: (typeof protocolNames)[number]) => String(thinkersOf(protocol)[0]?.id)
+
+describeGateway(
+  "A tool loop",
+  (it) => {
+    for (const protocol of protocolNames)
+      for (const stream of [false, true])
+        it.effect(
+          `of three turns ends in an answer, with every model, ${stream ? "streamed" : "plain"} ` +
+            `[${protocol}: tools, parallel tools, reasoning round trip]`,
+          () =>
+            Effect.gen(function* () {
+              assert.isNotEmpty(thinkersOf(protocol))
+              for (const { id } of thinkersOf(protocol)) {
+                const { first, messages, second } = yield* beginning(id, stream)
+                for (const { details } of [first, second]) assert.isNotEmpty(details, `the thoughts of ${id}`)
+                assertAnswer(yield* turn(id, messages, [], stream), id)
+              }
+            })
+        )
+
+    for (const protocol of protocolNames)
+      for (const stream of [false, true])
+        it.effect(
+          `brings the provider what it sealed, letter by letter, ${stream ? "streamed" : "plain"} ` +
+            `[${protocol}: reasoning round trip]`,
+          () =>
+            Effect.gen(function* () {
+              const gateway = yield* TestGateway
+              const model = firstOf(protocol)
+              const { messages } = yield* beginning(model, stream)
+              const reply = yield* gateway.chat({ ...asked(model, forged(messages)), stream })
+              // Only a provider that was handed the changed blocks can refuse them.
+              assert.deepStrictEqual([reply.status, reply.at("error.code")], [400, "invalid_request"], reply.text)
+              assert.match(String(reply.at("error.message")), /signature|reasoning|thought/i)
+            })
+        )
+
+    for (const from of protocolNames)
+      for (const to of protocolNames)
+        it.effect(`that begins with ${from} goes on with another model over ${to} [${to}: reasoning round trip]`, () =>
+          Effect.gen(function* () {
+            const { messages } = yield* beginning(firstOf(from), true)
+            const others = thinkersOf(to).filter(({ id }) => id !== firstOf(from))
+            for (const { id } of others.slice(0, 2)) {
+              assertAnswer(yield* turn(id, messages, [], false), id)
+              assertAnswer(yield* turn(id, messages, [], true), id)
+            }
+          })
+        )
+
+    it.effect("can change models at every turn and return to the first", () =>
+      Effect.gen(function* () {
+        const messages: Array<Json> = [question]
+        const models = [...protocolNames, ...protocolNames].map(firstOf)
+        for (const [index, model] of models.entries()) {
+          const answer = yield* turn(model, messages, index === 0 ? ["get_weather", "get_time"] : ["get_weather"], true)
+          const content = index === models.length - 1 ? "Still 12 degrees." : "12 degrees [call:get_weather]"
+          messages.push(answer.message, ...answer.calls.map((call) => result(call, content)))
+        }
+        for (const model of models) assertAnswer(yield* turn(model, messages, [], false), model)
+      })
+    )
+  },
+  protocolModels()
+)

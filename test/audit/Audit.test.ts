@@ -1,0 +1,282 @@
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+import { audit, differences, unexplained } from "../../src/audit/Audit.ts"
+import type { Check, Finding } from "../../src/audit/Judgement.ts"
+import type { OrganizationId, RequestId } from "../../src/domain/Ids.ts"
+import { funded, newRequest, withLedger } from "../ledger/TestLedger.ts"
+import { describeOnEngines } from "../support/TestDatabase.ts"
+import { atPrice, request, tokens } from "./history.ts"
+
+/** Leaves the suite's database as it was. */
+const undone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    effect.pipe(
+      Effect.andThen(Effect.fail("undo" as const)),
+      sql.withTransaction,
+      Effect.catchIf(
+        (error) => error === "undo",
+        () => Effect.void
+      )
+    )
+  )
+
+const small = tokens({ input: 1_000, cacheRead: 500, cacheWrite5m: 20, output: 300, reasoning: 100 })
+const large = tokens({ input: 190_000, cacheRead: 20_000, output: 50 })
+
+interface History {
+  readonly organization: OrganizationId
+  readonly other: OrganizationId
+  readonly completed: RequestId
+  readonly left: RequestId
+  readonly refunded: RequestId
+}
+
+/** Charges of a long history. */
+const many = 10_000
+
+let histories = 0
+
+/** All ways a request can end, at two prices. The first of them is this history's alone. */
+const history = Effect.gen(function* () {
+  const price = `1.${String(++histories).padStart(6, "0")}`
+  const organization = yield* funded(10_000_000_000_000)
+  const other = yield* funded(1)
+  const ended = (outcome: string, usage: typeof small | undefined) => request(organization, { outcome, usage })
+  const completed = yield* Effect.provide(ended("completed", small), atPrice(price), { local: true })
+  return yield* Effect.gen(function* () {
+    yield* ended("completed", small)
+    yield* ended("completed", large)
+    yield* ended("completed", tokens({}))
+    const left = yield* ended("client_left", tokens({ output: 1_000_000 }))
+    const refunded = yield* ended("broken", undefined)
+    yield* ended("insufficient_credits", undefined)
+    return { organization, other, completed, left, refunded } satisfies History
+  }).pipe(Effect.provide(atPrice("2"), { local: true }))
+}).pipe(withLedger)
+
+interface Corruption {
+  readonly named: Check | ReadonlyArray<Check>
+  readonly sql: (history: History) => string
+}
+
+const corruptions: Record<string, Corruption> = {
+  "an entry was changed": {
+    named: ["account", "charge_amount"],
+    sql: ({ completed }) => `UPDATE credit_entry SET amount = amount + 1 WHERE id = '${completed}'`
+  },
+  "a charge was deleted": {
+    named: ["account", "missing_charge"],
+    sql: ({ completed }) => `DELETE FROM credit_entry WHERE id = '${completed}'`
+  },
+  "a balance was changed": {
+    named: "account",
+    sql: ({ organization }) =>
+      `UPDATE credit_account SET balance = balance + 1 WHERE organization_id = '${organization}'`
+  },
+  "money was moved from the balance to what is held": {
+    named: "account",
+    sql: ({ organization }) =>
+      `UPDATE credit_account SET balance = balance - 1, held = held + 1 WHERE organization_id = '${organization}'`
+  },
+  "an account was deleted": {
+    named: "account",
+    sql: ({ organization }) => `DELETE FROM credit_account WHERE organization_id = '${organization}'`
+  },
+  "a receipt's cost was changed": {
+    named: ["receipt_cost", "charge_amount"],
+    sql: ({ completed }) => `UPDATE request_log SET receipt = receipt || '{"cost":"1"}' WHERE id = '${completed}'`
+  },
+  "a receipt's tokens were changed": {
+    named: "receipt_cost",
+    sql: ({ completed }) =>
+      `UPDATE request_log SET receipt = jsonb_set(receipt, '{usage,output}', '301') WHERE id = '${completed}'`
+  },
+  "what a client that left is charged was changed": {
+    named: ["receipt_cost", "charge_amount"],
+    sql: ({ left }) => `UPDATE request_log SET receipt = receipt || '{"cost":"5000000001"}' WHERE id = '${left}'`
+  },
+  "a refunded request's receipt was given a cost": {
+    named: "receipt_cost",
+    sql: ({ refunded }) => `UPDATE request_log SET receipt = receipt || '{"cost":"1"}' WHERE id = '${refunded}'`
+  },
+  "a receipt was made unreadable": {
+    named: "unreadable_receipt",
+    sql: ({ completed }) =>
+      `UPDATE request_log SET receipt = receipt || '{"durationMillis":"long"}' WHERE id = '${completed}'`
+  },
+  "a stored price was changed": {
+    named: ["receipt_rates", "receipt_cost"],
+    sql: ({ completed }) => `UPDATE price_list SET price = jsonb_set(price, '{rates,output}', '"7"')
+      WHERE catalog_version = (SELECT receipt->>'catalogVersion' FROM request_log WHERE id = '${completed}')`
+  },
+  "a stored price was deleted": {
+    named: "unknown_price",
+    sql: ({ completed }) => `DELETE FROM price_list
+      WHERE catalog_version = (SELECT receipt->>'catalogVersion' FROM request_log WHERE id = '${completed}')`
+  },
+  "a refunded request was charged": {
+    named: ["account", "unowed_charge"],
+    sql: ({ organization, refunded }) => chargeOf(refunded, organization)
+  },
+  "another organization was charged as well": {
+    named: ["account", "repeated_charge"],
+    sql: ({ completed, other }) => chargeOf(completed, other)
+  },
+  "a charge was moved to another organization": {
+    named: ["account", "misplaced_charge"],
+    sql: ({ completed, other }) => `UPDATE credit_entry SET organization_id = '${other}' WHERE id = '${completed}'`
+  },
+  "a hold was left behind by a settled request": {
+    named: ["account", "ended_hold"],
+    sql: ({ completed, organization }) => holdOf(completed, organization, "1 hour")
+  },
+  "a hold was left behind by a refunded request": {
+    named: ["account", "ended_hold"],
+    sql: ({ organization, refunded }) => holdOf(refunded, organization, "1 hour")
+  },
+  "a hold was left behind by a dead gateway": {
+    named: ["account", "stray_hold"],
+    sql: ({ organization }) => holdOf(newRequest(), organization, "-1 second")
+  }
+}
+
+const chargeOf = (request: RequestId, organization: OrganizationId) =>
+  `INSERT INTO credit_entry (id, organization_id, kind, amount)
+   VALUES ('${request}', '${organization}', 'charge', -7)`
+
+const holdOf = (request: RequestId, organization: OrganizationId, expires: string) =>
+  `INSERT INTO credit_hold (id, organization_id, amount, gateway_id, expires_at)
+   VALUES ('${request}', '${organization}', 7, gen_random_uuid(), now() + interval '${expires}')`
+
+const named = (findings: ReadonlyArray<Finding>): ReadonlyArray<string> =>
+  [...new Set(findings.map(({ check }) => check))].sort()
+
+/** Past the triggers, as only the owner of the database can. */
+const corrupt = Effect.fnUntraced(function* (statement: string) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`SET LOCAL session_replication_role = replica`
+  const changed = yield* sql.unsafe(`${statement} RETURNING 1`)
+  assert.isNotEmpty(changed)
+})
+
+describeOnEngines("Audit", (it) => {
+  it.effect("finds nothing in a history of all endings, at prices that have changed since", () =>
+    Effect.gen(function* () {
+      yield* history
+      const { findings, ...report } = yield* audit
+      assert.deepStrictEqual([findings, report.counts], [[], {}])
+      assert.deepStrictEqual([report.accounts, report.holds, report.receipts, report.charges], [2, 0, 7, 5])
+    })
+  )
+
+  for (const [what, { named: expected, sql }] of Object.entries(corruptions))
+    it.effect(`finds that ${what}`, () =>
+      Effect.gen(function* () {
+        const made = yield* history
+        yield* Effect.gen(function* () {
+          yield* corrupt(sql(made))
+          const report = yield* audit
+          assert.deepStrictEqual(named(report.findings), [expected].flat().sort())
+          assert.isAtLeast(differences(report), 1)
+          const requests = new Set(report.findings.flatMap(({ request }) => request ?? []))
+          assert.isAtMost(requests.size, 1)
+        }).pipe(undone)
+      })
+    )
+
+  it.effect("reports a charge that no receipt explains, and does not call it a difference", () =>
+    Effect.gen(function* () {
+      const { completed } = yield* history
+      yield* Effect.gen(function* () {
+        yield* corrupt(`DELETE FROM request_log WHERE id = '${completed}'`)
+        const report = yield* audit
+        assert.deepStrictEqual([differences(report), unexplained(report)], [0, 1])
+        assert.strictEqual(report.findings[0]?.request, completed)
+      }).pipe(undone)
+    })
+  )
+
+  it.effect("gives a request of a working gateway a minute to be stored in full", () =>
+    Effect.gen(function* () {
+      const { completed, left } = yield* history
+      const sql = yield* SqlClient.SqlClient
+      yield* Effect.gen(function* () {
+        yield* corrupt(`DELETE FROM request_log WHERE id = '${completed}'`)
+        yield* sql`INSERT INTO gateway_lease (id) VALUES (gen_random_uuid())`
+        const young = yield* audit
+        assert.deepStrictEqual([young.counts, young.settling >= 1], [{}, true])
+        yield* corrupt(
+          `UPDATE credit_entry SET at = at - interval '61 seconds' WHERE id IN ('${completed}', '${left}')`
+        )
+        assert.deepStrictEqual((yield* audit).counts, { unexplained_charge: 1 })
+      }).pipe(undone)
+    })
+  )
+
+  it.effect("counts all findings and keeps the first hundred of each kind", () =>
+    Effect.gen(function* () {
+      const { completed } = yield* history
+      yield* Effect.gen(function* () {
+        yield* corrupt(`INSERT INTO credit_entry (id, organization_id, kind, amount)
+          SELECT gen_random_uuid(), gen_random_uuid(), 'charge', -1 FROM generate_series(1, 250)`)
+        yield* corrupt(`DELETE FROM price_list WHERE catalog_version =
+          (SELECT receipt->>'catalogVersion' FROM request_log WHERE id = '${completed}')`)
+        const report = yield* audit
+        assert.deepStrictEqual(report.counts, { account: 250, unexplained_charge: 250, unknown_price: 1 })
+        assert.lengthOf(report.findings, 201)
+      }).pipe(undone)
+    })
+  )
+
+  it.effect("reads ten thousand charges in pages, and finds the one that is wrong", () =>
+    Effect.gen(function* () {
+      const { completed, organization } = yield* history
+      const before = yield* audit
+      yield* Effect.gen(function* () {
+        yield* corrupt(`
+          WITH copy AS MATERIALIZED (SELECT gen_random_uuid() AS id FROM generate_series(1, ${many})),
+          booked AS (
+            INSERT INTO credit_entry (id, organization_id, kind, amount)
+            SELECT copy.id, organization_id, kind, amount FROM copy, credit_entry WHERE credit_entry.id = '${completed}'
+            RETURNING amount
+          ), paid AS (
+            UPDATE credit_account SET balance = balance + (SELECT sum(amount) FROM booked)
+            WHERE organization_id = '${organization}'
+          )
+          INSERT INTO request_log (id, organization_id, at, receipt)
+          SELECT copy.id, organization_id, at, receipt || jsonb_build_object('id', copy.id)
+          FROM copy, request_log WHERE request_log.id = '${completed}'`)
+        const clean = yield* audit
+        assert.deepStrictEqual([clean.counts, clean.charges - before.charges], [{}, many])
+        yield* corrupt(`UPDATE request_log SET receipt = receipt || '{"cost":"1"}'
+          WHERE id = (SELECT id FROM request_log ORDER BY id DESC LIMIT 1)`)
+        assert.deepStrictEqual((yield* audit).counts, { receipt_cost: 1, charge_amount: 1 })
+      }).pipe(undone)
+    })
+  )
+})
+
+describeOnEngines(
+  "Audit of working gateways",
+  (it) => {
+    it.effect("sees one moment, in which the books agree", () =>
+      Effect.gen(function* () {
+        const organization = yield* funded(10_000_000_000_000)
+        const usage = small
+        const working = request(organization, { outcome: "completed", usage }).pipe(Effect.forever, (forever) =>
+          Effect.all(
+            Array.from({ length: 16 }, () => forever),
+            { concurrency: "unbounded", discard: true }
+          )
+        )
+        const auditing = Effect.forEach(Array.from({ length: 10 }), () => audit)
+        const reports = yield* Effect.raceFirst(auditing, Effect.andThen(working, Effect.never))
+        for (const report of reports) assert.deepStrictEqual([report.counts, report.findings], [{}, []])
+        assert.isAbove(reports.at(-1)?.charges ?? 0, reports[0]?.charges ?? 0)
+      }).pipe(Effect.provide(atPrice("3")), withLedger)
+    )
+  },
+  { liveClock: true }
+)

@@ -1,0 +1,129 @@
+/** Requests from hold to receipt, made by the real ledger at stored prices, for suites that check the books. */
+import { randomUUID } from "node:crypto"
+
+import { Clock, Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+
+import { Catalog } from "../../src/catalog/Catalog.ts"
+import type { Endpoint } from "../../src/catalog/Model.ts"
+import { costOf, ratesFor } from "../../src/catalog/Price.ts"
+import {
+  apiKeyId,
+  environmentId,
+  modelId,
+  type OrganizationId,
+  projectId,
+  type RequestId
+} from "../../src/domain/Ids.ts"
+import { type Picodollars, zero } from "../../src/domain/Money.ts"
+import { none, promptTokens, type Usage } from "../../src/domain/Usage.ts"
+import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
+import { chargeForDelivered } from "../../src/ledger/Pricing.ts"
+import * as PriceList from "../../src/usage/PriceList.ts"
+import type { Receipt } from "../../src/usage/Receipt.ts"
+import { encode } from "../../src/usage/StoredReceipt.ts"
+import { newRequest, pico } from "../ledger/TestLedger.ts"
+
+/** One model with a tier, at this price of its input. */
+const overlay = (input: string) =>
+  JSON.stringify({
+    providers: [{ id: "acme", protocol: "openai-chat", base_url: "https://acme.test" }],
+    models: [
+      {
+        id: "acme-1",
+        context_window: 1_000_000,
+        max_output: 16_384,
+        endpoints: [
+          {
+            provider: "acme",
+            price_usd_per_mtok: {
+              input,
+              output: 8,
+              cache_read: "0.1",
+              cache_write: 1.5,
+              tiers: [{ above_prompt_tokens: 200_000, input: 4, output: 16 }]
+            }
+          }
+        ]
+      }
+    ]
+  })
+
+/** Runs at prices that are stored first, as a gateway does. */
+export const atPrice = (input: string) =>
+  PriceList.layer.pipe(
+    Layer.provideMerge(
+      Catalog.layer({
+        overlay: overlay(input),
+        account: (provider) =>
+          Effect.succeed({ provider, baseUrl: "https://acme.test", apiKey: Redacted.make("secret") })
+      })
+    )
+  )
+
+export const tokens = (counts: Partial<Usage>): Usage => ({ ...none, ...counts })
+
+interface Ending {
+  readonly outcome: string
+  /** `undefined`: nothing is charged. */
+  readonly usage: Usage | undefined
+}
+
+const acme = Effect.map(Catalog, (catalog): Endpoint => {
+  const found = catalog.lookup("acme-1")
+  if (found._tag !== "Served") throw new Error("acme-1 is not served")
+  return found.model.endpoints[0]
+})
+
+const receiptOf = Effect.fnUntraced(function* (
+  request: RequestId,
+  organization: OrganizationId,
+  ending: Ending & { readonly held: Picodollars; readonly cost: Picodollars }
+) {
+  const { cost, held, outcome, usage } = ending
+  const endpoint = yield* acme
+  const { version } = yield* Catalog
+  return {
+    id: request,
+    organization,
+    project: projectId(randomUUID()),
+    environment: environmentId(randomUUID()),
+    key: apiKeyId(randomUUID()),
+    atMillis: yield* Clock.currentTimeMillis,
+    stream: false,
+    outcome,
+    served: { model: modelId("acme-1"), endpoint: endpoint.id },
+    attempts: [],
+    usageEstimated: false,
+    ...(usage && { usage, rates: { ...ratesFor(endpoint.price, promptTokens(usage)) } }),
+    catalogVersion: version,
+    held,
+    cost,
+    durationMillis: 10
+  } satisfies Receipt
+})
+
+const log = Effect.fnUntraced(function* (receipt: Receipt) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`INSERT INTO request_log (id, organization_id, at, receipt)
+    VALUES (${receipt.id}, ${receipt.organization}, now(), ${encode(receipt)}::text::jsonb)`
+})
+
+/** One request from its hold to its receipt, as the gateway does it. */
+export const request = Effect.fnUntraced(function* (organization: OrganizationId, ending: Ending) {
+  const ledger = yield* CreditLedger
+  const { price } = yield* acme
+  const id = newRequest()
+  const held = pico(5_000_000_000)
+  const { usage } = ending
+  const cost =
+    usage === undefined
+      ? zero
+      : ending.outcome === "client_left"
+        ? chargeForDelivered({ price, held, delivered: usage })
+        : costOf(price, usage)
+  const hold = ledger.hold({ request: id, organization, amount: held })
+  yield* Effect.scoped(Effect.flatMap(hold, ({ settle }) => (usage === undefined ? Effect.void : settle(cost))))
+  yield* log(yield* receiptOf(id, organization, { ...ending, held, cost }))
+  return id
+})

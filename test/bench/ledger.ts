@@ -1,0 +1,216 @@
+/**
+ * Hold and settle through the ledger against one statement per request, `npm run bench -- ledger`: 64 callers, on
+ * PostgreSQL that flushes every commit, for one hot organization and for a thousand. Rounds take turns, and medians of
+ * them are compared, because whatever else the machine does falls on both. Ratios travel; absolute figures do not.
+ */
+import { randomUUID } from "node:crypto"
+import { chmodSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { monitorEventLoopDelay } from "node:perf_hooks"
+import process from "node:process"
+
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Layer, Redacted } from "effect"
+import { Reactivity } from "effect/reactivity"
+import { SqlClient } from "effect/sql"
+
+import { organizationId, type OrganizationId, type RequestId, requestId } from "../../src/domain/Ids.ts"
+import { type Picodollars, picodollars } from "../../src/domain/Money.ts"
+import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
+import { verify } from "../../src/ledger/Verify.ts"
+import { Database } from "../../src/sql/Database.ts"
+import * as PostgresServer from "../support/PostgresServer.ts"
+
+const callers = 64
+const spread = 1_000
+const naiveConnections = 16
+const rounds = Number(process.env["BENCH_ROUNDS"] ?? "7")
+const roundMillis = Number(process.env["BENCH_ROUND_MILLIS"] ?? "2000")
+const warmUpMillis = 500
+
+const held = picodollars(50_000_000n)
+const charged = picodollars(20_000_000n)
+const credit = picodollars(4_000_000_000_000_000_000n)
+
+/** Holds and settles once. */
+type Pair<R = never> = (request: RequestId, organization: OrganizationId) => Effect.Effect<void, unknown, R>
+
+interface Round {
+  readonly pairsPerSecond: number
+  /** The longest that the event loop was busy with one thing, in milliseconds. */
+  readonly delayMillis: number
+  /** Share of one core that this process used. */
+  readonly cpu: number
+}
+
+const round = Effect.fnUntraced(function* <R>(pair: Pair<R>, organizations: ReadonlyArray<OrganizationId>) {
+  let pairs = 0
+  let goesOn = true
+  const caller = Effect.gen(function* () {
+    while (goesOn) {
+      const organization = organizations[Math.floor(Math.random() * organizations.length)]
+      if (organization === undefined) return
+      yield* pair(requestId(randomUUID()), organization)
+      pairs++
+    }
+  })
+  const measure = Effect.gen(function* () {
+    yield* Effect.sleep(warmUpMillis)
+    const delay = monitorEventLoopDelay({ resolution: 1 })
+    const [before, usage, startedAt] = [pairs, process.cpuUsage(), performance.now()]
+    delay.enable()
+    yield* Effect.sleep(roundMillis)
+    delay.disable()
+    const seconds = (performance.now() - startedAt) / 1_000
+    const { system, user } = process.cpuUsage(usage)
+    const measured = pairs - before
+    goesOn = false
+    return {
+      pairsPerSecond: measured / seconds,
+      delayMillis: delay.max / 1e6,
+      cpu: (user + system) / 1e6 / seconds
+    } satisfies Round
+  })
+  const all = Effect.forEach(Array.from({ length: callers }), () => caller, { concurrency: "unbounded", discard: true })
+  const [figures] = yield* Effect.all([measure, all], { concurrency: "unbounded" })
+  return figures
+})
+
+const throughService: Pair<CreditLedger> = (request, organization) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const ledger = yield* CreditLedger
+      const hold = yield* ledger.hold({ request, organization, amount: held })
+      yield* hold.settle(charged)
+    })
+  )
+
+/** The fair naive form: each hold and each settlement is one statement that does all of it, and one commit. */
+const naiveHold = `
+WITH account AS (
+  UPDATE credit_account SET balance = balance - $3::bigint, held = held + $3::bigint
+  WHERE organization_id = $2::uuid AND balance > 0 RETURNING organization_id
+)
+INSERT INTO credit_hold (id, organization_id, amount, gateway_id, expires_at)
+SELECT $1::uuid, organization_id, $3::bigint, $4::uuid, now() + interval '1 hour' FROM account`
+
+const naiveSettle = `
+WITH hold AS (
+  DELETE FROM credit_hold WHERE id = $1::uuid AND organization_id = $2::uuid RETURNING amount
+), entry AS (
+  INSERT INTO credit_entry (id, organization_id, kind, amount) VALUES ($1::uuid, $2::uuid, 'charge', -$3::bigint)
+  ON CONFLICT DO NOTHING RETURNING amount
+)
+UPDATE credit_account
+SET balance = balance + coalesce((SELECT amount FROM hold), 0) + coalesce((SELECT amount FROM entry), 0),
+    held = held - coalesce((SELECT amount FROM hold), 0)
+WHERE organization_id = $2::uuid`
+
+/** Under a lease that outlasts the benchmark, or the ledger's sweeper would give these holds back. */
+const naive = Effect.fnUntraced(function* (url: string) {
+  const sql = yield* PgClient.make({
+    url: Redacted.make(url),
+    minConnections: naiveConnections,
+    maxConnections: naiveConnections
+  })
+  const gateway = randomUUID()
+  yield* sql`INSERT INTO gateway_lease (id, heartbeat_at) VALUES (${gateway}::uuid, now() + interval '1 day')`
+  const run = (
+    statement: string,
+    request: RequestId,
+    organization: OrganizationId,
+    amount: Picodollars,
+    ...more: [string?]
+  ) => sql.unsafe(statement, [request, organization, amount, ...more])
+  return ((request, organization) =>
+    Effect.andThen(
+      run(naiveHold, request, organization, held, gateway),
+      run(naiveSettle, request, organization, charged)
+    )) satisfies Pair
+})
+
+/** Organizations with more credit than the benchmark can spend. */
+const fund = Effect.fnUntraced(function* (count: number) {
+  const ledger = yield* CreditLedger
+  const organizations = Array.from({ length: count }, () => organizationId(randomUUID()))
+  yield* Effect.forEach(
+    organizations,
+    (organization) => ledger.grant({ payment: requestId(randomUUID()), organization, amount: credit }),
+    { concurrency: 8, discard: true }
+  )
+  return organizations
+})
+
+const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+
+const summary = (figures: ReadonlyArray<Round>) => ({
+  pairs: median(figures.map(({ pairsPerSecond }) => pairsPerSecond)),
+  "pairs/s": Math.round(median(figures.map(({ pairsPerSecond }) => pairsPerSecond))),
+  "node cpu": median(figures.map(({ cpu }) => cpu)).toFixed(2),
+  "loop delay ms, max": Math.max(...figures.map(({ delayMillis }) => delayMillis)).toFixed(1)
+})
+
+const crowds = Effect.gen(function* () {
+  return { "1 organization": yield* fund(1), "1,000 organizations": yield* fund(spread) }
+})
+
+const table: Array<object> = []
+const report = (engine: string, crowd: string, form: string, figures: ReadonlyArray<Round>, ratio?: string) => {
+  const { pairs: _, ...row } = summary(figures)
+  table.push({ engine, crowd, form, ...row, ratio: ratio ?? "" })
+}
+
+const onPostgres = (url: string) =>
+  Effect.gen(function* () {
+    const one = yield* naive(url)
+    for (const [crowd, organizations] of Object.entries(yield* crowds)) {
+      const [service, alone]: [Array<Round>, Array<Round>] = [[], []]
+      for (let count = 0; count < rounds; count++) {
+        alone.push(yield* round(one, organizations))
+        service.push(yield* round(throughService, organizations))
+      }
+      const ratio = summary(service).pairs / summary(alone).pairs
+      report("PostgreSQL", crowd, "one statement each", alone)
+      report("PostgreSQL", crowd, "CreditLedger", service, `${ratio.toFixed(1)}x`)
+    }
+    return yield* verify
+  })
+
+const embedded = Effect.gen(function* () {
+  for (const [crowd, organizations] of Object.entries(yield* crowds)) {
+    const service: Array<Round> = []
+    for (let count = 0; count < Math.ceil(rounds / 2); count++)
+      service.push(yield* round(throughService, organizations))
+    report("embedded", crowd, "CreditLedger", service)
+  }
+  return yield* verify
+})
+
+const rooms = <E>(database: Layer.Layer<Database | SqlClient.SqlClient, E>) =>
+  CreditLedger.layer.pipe(Layer.provideMerge(database), Layer.merge(Reactivity.layer))
+
+const main = async (): Promise<void> => {
+  const bin = PostgresServer.binaries()
+  const directory = mkdtempSync(join(tmpdir(), "tollgate-bench-"))
+  // PostgreSQL may run as another user.
+  chmodSync(directory, 0o755)
+  try {
+    if (bin === undefined) console.log("No PostgreSQL was found on this machine: only the embedded engine is measured.")
+    else {
+      const server = await PostgresServer.start(bin, join(directory, "postgres"), { max_connections: 60 })
+      const database = Database.layer({ url: Redacted.make(server.url), dataDir: "unused", poolSize: 8 })
+      const drift = await Effect.runPromise(Effect.scoped(Effect.provide(onPostgres(server.url), rooms(database))))
+      await server.stop()
+      console.log(`drift: ${drift.length}`)
+    }
+    const memory = Database.layer({ dataDir: join(directory, "embedded"), poolSize: 1 })
+    const drift = await Effect.runPromise(Effect.provide(embedded, rooms(memory)))
+    console.log(`drift: ${drift.length}`)
+    console.table(table)
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+await main()

@@ -1,0 +1,53 @@
+/**
+ * Models to prove a protocol with: those of the shipped catalog whose first endpoint speaks it. A protocol that the
+ * shipped catalog has no model for gets one from an overlay, so that a new protocol is tested as soon as it has a name.
+ */
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+
+import { Result } from "effect"
+import { inject } from "vitest"
+
+import { load } from "../../src/catalog/Catalog.ts"
+import { type Model, type ProtocolName, protocolNames } from "../../src/catalog/Model.ts"
+import type { Environment } from "./TestGateway.ts"
+
+const shipped = Result.getOrThrow(load())
+const speaks = (protocol: ProtocolName) => (model: Model) => model.endpoints[0].protocol === protocol
+const shippedModels = [...shipped.models.values()]
+
+const standIns = protocolNames
+  .filter((protocol) => !shippedModels.some(speaks(protocol)))
+  .map((protocol) => ({
+    id: `stand-in-${protocol}`,
+    context_window: 200_000,
+    max_output: 64_000,
+    input: ["text", "image"],
+    structured_output: true,
+    reasoning: { support: "optional", efforts: ["low", "medium", "high"], budget_tokens: { min: 1_024, max: 32_000 } },
+    endpoints: [
+      {
+        provider: [...shipped.providers.values()].find((provider) => provider.protocol === protocol)?.id ?? protocol,
+        upstream: "anthropic.claude-sonnet-4-5-20250929-v1:0",
+        price_usd_per_mtok: { input: 3, output: 15 }
+      }
+    ]
+  }))
+
+const overlay = JSON.stringify({ models: standIns })
+const models = [...Result.getOrThrow(load(overlay)).models.values()]
+
+/** Variables of a gateway that has a model for every protocol. */
+export const protocolModels = (): Environment => {
+  const file = join(inject("scratch"), `protocol-models-${process.pid}.json`)
+  writeFileSync(file, overlay)
+  return { CATALOG_FILE: file }
+}
+
+/** The models that a protocol is reached with, which can do what `can` says. */
+export const modelsOf = (protocol: ProtocolName, can: (model: Model) => boolean = () => true): ReadonlyArray<Model> =>
+  models.filter((model) => speaks(protocol)(model) && can(model))
+
+/** Models that think and call tools. */
+export const thinkersOf = (protocol: ProtocolName): ReadonlyArray<Model> =>
+  modelsOf(protocol, ({ reasoning, tools }) => tools && reasoning.support !== "none")
