@@ -2,8 +2,9 @@
  * A fast local estimate of how many tokens a request is, for holds, eligibility and context checks.
  *
  * A charge rests on it only where a provider reported nothing. One pass over character codes, bounded, and without
- * allocation per character; calibrated to within about a fifth of OpenAI's `o200k_base` on prose, code and the larger
- * scripts.
+ * allocation per character. Measured against OpenAI's `o200k_base` on texts it was not fitted to, as ratios of the
+ * totals: English prompts 0.96, Chinese 0.94, TypeScript 0.97, Python 1.05, mathematics 0.87. A tokenizer proper takes
+ * ten times as long, and a library of estimates eight times.
  */
 import type { AudioFormat, ChatRequest, Message, Part } from "./Conversation.ts"
 
@@ -31,10 +32,10 @@ const audioBytesPerSecond = {
 /** Letters of one script that a token holds, on average, where words are longer than the first token. */
 const lettersPerAsciiToken = 7
 const lettersPerAlphabeticToken = 3.6
-const tokensPerIdeograph = 0.72
+const tokensPerIdeograph = 0.8
 const digitsPerToken = 3
 /** A mark often shares its token with a neighbour, `":` or `.push`, most of all in code. */
-const tokensPerMark = 0.55
+const tokensPerMark = 0.6
 const tokensPerMarkAlone = 0.75
 const charactersPerSpaceToken = 8
 

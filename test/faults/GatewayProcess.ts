@@ -1,5 +1,5 @@
 /** The gateway as operators run it, `node src/main.ts` in a process of its own, to be killed. */
-import { type ChildProcess, spawn } from "node:child_process"
+import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { join } from "node:path"
 import process from "node:process"
 
@@ -52,3 +52,14 @@ export class GatewayProcess {
     return this.ended
   }
 }
+
+/** What `tollgate ledger verify` says of a database, and its exit code. */
+export const audit = (url: string): Promise<{ readonly code: number | string; readonly says: string }> =>
+  new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      ["src/cli.ts", "ledger", "verify"],
+      { cwd: root, env: { PATH: process.env["PATH"] ?? "", DATABASE_URL: url } },
+      (error, output, errors) => resolve({ code: error?.code ?? 0, says: (output + errors).trim() })
+    )
+  })

@@ -16,7 +16,7 @@ import * as PostgresServer from "../support/PostgresServer.ts"
 import * as ScriptedProvider from "../support/ScriptedProvider.ts"
 import * as Books from "./Books.ts"
 import { ask, type Told } from "./Client.ts"
-import { GatewayProcess } from "./GatewayProcess.ts"
+import { audit, GatewayProcess } from "./GatewayProcess.ts"
 import { fates, Upstream } from "./Upstream.ts"
 
 const kills = Number(process.env["FAULT_KILLS"] ?? "10")
@@ -166,6 +166,7 @@ const suite = Effect.fnUntraced(function* (bin: string) {
     return done
   })
   const books = yield* Books.read(postgres.url)
+  const verdict = yield* Effect.promise(() => audit(postgres.url))
   const lost = Books.unbooked(books, told)
   const starts = places.reduce((sum, place) => sum + place.starts, 0)
   const figures = { kills: kills + places.length, starts, crashes: outages.length, cuts, requests: told.length }
@@ -179,6 +180,8 @@ const suite = Effect.fnUntraced(function* (bin: string) {
     holds,
     lost: lost.length
   })
+  console.log(verdict.says.replaceAll(/^  .*\n/gm, ""))
+  assert.strictEqual(verdict.code, 0, verdict.says)
   assert.deepStrictEqual([drift, holds, books.held], [[], 0, 0n])
   assert.deepStrictEqual(Books.faultsIn(books, told, upstream), [])
   // A charge waits for a database that is away for one second, and then its answer goes out without it.

@@ -1,8 +1,7 @@
 import { assert, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 
-import type { Message } from "../../../src/domain/Conversation.ts"
-import type { ReasoningDetail } from "../../../src/domain/Conversation.ts"
+import type { Message, ReasoningDetail } from "../../../src/domain/Conversation.ts"
 import { openAiResponses } from "../../../src/providers/protocols/OpenAiResponses.ts"
 import type { Json } from "../../../src/providers/protocols/Protocol.ts"
 import { junk, Pick, pieces, Sizes, spoiled } from "./fragments.ts"

@@ -14,9 +14,9 @@ const Answer = Schema.Struct({
   text: Schema.String,
   reasoning: Schema.String,
   signature: Schema.NonEmptyString,
-  tools: Schema.Array(
-    Schema.Struct({ name: Schema.NonEmptyString, input: Schema.Record(Key, Schema.String) })
-  ).check(Schema.isMaxLength(4))
+  tools: Schema.Array(Schema.Struct({ name: Schema.NonEmptyString, input: Schema.Record(Key, Schema.String) })).check(
+    Schema.isMaxLength(4)
+  )
 })
 type Answer = typeof Answer.Type
 /** Takes one of each list in turn, so that parallel calls arrive mixed. */
