@@ -4,7 +4,7 @@
  */
 import { ByteSize, Cause, Effect, Layer, type Types } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 
 import { Api } from "../api/Api.ts"
 import { type ErrorCode, errorTable } from "../api/Errors.ts"
@@ -28,6 +28,7 @@ export const layer = (options: EdgeOptions) =>
       ) {
         const id = requestId(yield* random.uuidV7())
         const response = yield* httpEffect.pipe(
+          Effect.onInterrupt(() => whenCutOff),
           Effect.provideService(CurrentRequest, id),
           Effect.provideService(HttpServerRequest.MaxBodySize, maxBodySize),
           Effect.catchCause((cause) => undeclared(cause, options))
@@ -40,6 +41,18 @@ export const layer = (options: EdgeOptions) =>
     }),
     { global: true }
   ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
+
+/**
+ * A request that outlives the shutdown limit is stopped, and the platform would answer it with an empty 503. (A client
+ * that left is stopped as well; its status is another, and nobody reads its answer.)
+ */
+const whenCutOff = HttpEffect.appendPreResponseHandler((_request, response) =>
+  Effect.succeed(
+    response.status === 503
+      ? errorResponse("internal_error", "The gateway was stopped before the answer was complete; nothing was charged")
+      : response
+  )
+)
 
 const errorResponse = (code: ErrorCode, message: string, headers: Record<string, string> = {}) =>
   HttpServerResponse.jsonUnsafe({ error: { code, message } }, { status: errorTable[code], headers })
