@@ -17,6 +17,7 @@ import { environment, type Settings, settings } from "./Config.ts"
 import { ChooseTargets } from "./gateway/ChooseTargets.ts"
 import { CompleteChat } from "./gateway/CompleteChat.ts"
 import * as FirstStart from "./gateway/FirstStart.ts"
+import { Closing } from "./http/Closing.ts"
 import * as NodeServer from "./http/NodeServer.ts"
 import * as Server from "./http/Server.ts"
 import { CreditLedger } from "./ledger/CreditLedger.ts"
@@ -69,6 +70,7 @@ export const gateway = (options: Settings) =>
       return Layer.effectDiscard(announce(options, sandbox)).pipe(
         Layer.provideMerge(Layer.unwrap(server)),
         Layer.provide(firstStart(options)),
+        Layer.provide(Closing.layer),
         Layer.provide(CompleteChat.layer({ defaultOutputTokens: outputTokens(options) })),
         Layer.provide(ChooseTargets.layer),
         Layer.provide(Router.layer),
@@ -117,6 +119,9 @@ export const httpServer = (options: Settings) =>
 
 /** What an operator should know at start. */
 const announce = Effect.fnUntraced(function* (options: Settings, sandbox: boolean) {
+  const { begin } = yield* Closing
+  // Built last, and so closed first: before the server begins to wait for its requests.
+  yield* Effect.addFinalizer(() => begin(options.shutdownTimeout))
   const { engine } = yield* Database
   const { address } = yield* HttpServer.HttpServer
   yield* Effect.log(`Tollgate listens on ${HttpServer.formatAddress(address)}; the API reference is at /docs`)

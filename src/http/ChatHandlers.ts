@@ -13,6 +13,7 @@ import { type Answer, RecordedAnswers } from "../usage/RecordedAnswers.ts"
 import { type Envelope, wholeBody } from "./ChatAnswer.ts"
 import * as ChatBody from "./ChatBody.ts"
 import * as ChatStream from "./ChatStream.ts"
+import { Closing } from "./Closing.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 import * as Idempotency from "./Idempotency.ts"
 import { withRetryAfter } from "./ResponseHeaders.ts"
@@ -29,6 +30,7 @@ export const layer = (options: ChatOptions) =>
       const chat = yield* CompleteChat
       const recorded = yield* RecordedAnswers
       const { version } = yield* Catalog
+      const closing = yield* Closing
       const autoModel = `${options.serviceName}-auto`
 
       return handlers.handleRaw(
@@ -66,7 +68,8 @@ export const layer = (options: ChatOptions) =>
           return yield* ChatStream.respond(opening, {
             envelope: envelopeOf(asked.request),
             keepAliveEvery: options.keepAliveEvery,
-            requested: { model: input.model ?? autoModel, routed: input.model === undefined }
+            requested: { model: input.model ?? "", routed: input.model === undefined },
+            closing: closing.signal
           })
         }, withRetryAfter)
       )

@@ -6,10 +6,9 @@
 import { Clock, Duration, Effect, Fiber, Option, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 
-import type { ChatError } from "../api/Errors.ts"
-import type { Routing, StreamedAnswer } from "../gateway/CompleteChat.ts"
-import type { StreamItem } from "../gateway/Settlement.ts"
-import { chunkWriter, done, type Envelope, joinThoughts, keepAlive } from "./ChatAnswer.ts"
+import { type ChatError, InternalError } from "../api/Errors.ts"
+import type { StreamedAnswer } from "../gateway/CompleteChat.ts"
+import { type ChunkWriter, chunkWriter, done, type Envelope, joinThoughts, keepAlive } from "./ChatAnswer.ts"
 
 export interface StreamOptions {
   readonly envelope: Envelope
@@ -17,6 +16,8 @@ export interface StreamOptions {
   readonly keepAliveEvery: Duration.Duration
   /** What to name in a chunk when no model answered. */
   readonly requested: { readonly model: string; readonly routed: boolean }
+  /** Returns when the gateway is about to go, and the stream has to end. */
+  readonly closing: Effect.Effect<void>
 }
 
 /** What goes to the client at once. */
@@ -41,7 +42,7 @@ export const respond = Effect.fnUntraced(function* <R>(
         Stream.unwrap(Effect.catch(Fiber.join(fiber), (error) => Effect.succeed(failedFrames(error, options))))
       )
   })
-  const body = yield* withKeepAlive(frames, options.keepAliveEvery)
+  const body = yield* withKeepAlive(frames, options)
   return HttpServerResponse.stream(Stream.encodeText(body), {
     contentType: "text/event-stream; charset=utf-8",
     headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
@@ -63,17 +64,24 @@ export const framesOf = (answer: StreamedAnswer, envelope: Envelope): Stream.Str
 }
 
 /** The gate was already open: the status is gone, so the error goes into the stream. */
-const failedFrames = (error: ChatError, { envelope, requested }: StreamOptions): Stream.Stream<Frame> => {
-  const routing: Routing = { routed: requested.routed, model: null, latencyMillis: null }
-  const writer = chunkWriter(envelope, { model: requested.model, routing })
-  const broken: StreamItem = { type: "broken", error }
-  return Stream.succeed({ text: writer.first() + writer.item(broken) + done, end: "broken" })
+const failedFrames = (error: ChatError, options: StreamOptions): Stream.Stream<Frame> => {
+  const writer = writerOfNobody(options)
+  return Stream.succeed({ text: writer.first() + writer.item({ type: "broken", error }) + done, end: "broken" })
 }
 
-/** Adds a comment whenever `every` passes without a frame. */
-const withKeepAlive = Effect.fnUntraced(function* (frames: Stream.Stream<Frame>, every: Duration.Duration) {
+/** For chunks in no model's name. */
+const writerOfNobody = ({ envelope, requested }: StreamOptions): ChunkWriter =>
+  chunkWriter(envelope, {
+    model: requested.model,
+    routing: { routed: requested.routed, model: null, latencyMillis: null }
+  })
+
+const stopped = InternalError.of("The gateway was stopped before the answer was complete")
+
+/** Adds a comment whenever a while passes without a frame, and an end when the gateway goes first. */
+const withKeepAlive = Effect.fnUntraced(function* (frames: Stream.Stream<Frame>, options: StreamOptions) {
   const clock = yield* Clock.Clock
-  const everyMillis = Duration.toMillis(every)
+  const everyMillis = Duration.toMillis(options.keepAliveEvery)
   let quietSince = clock.currentTimeMillisUnsafe()
   const marked = Stream.map(frames, ({ text }) => {
     quietSince = clock.currentTimeMillisUnsafe()
@@ -88,5 +96,9 @@ const withKeepAlive = Effect.fnUntraced(function* (frames: Stream.Stream<Frame>,
     quietSince = clock.currentTimeMillisUnsafe()
     return keepAlive
   })
-  return Stream.merge(marked, Stream.fromEffectRepeat(comment), { haltStrategy: "left" })
+  const comments = Stream.fromEffectRepeat(comment).pipe(
+    Stream.interruptWhen(options.closing),
+    Stream.concat(Stream.sync(() => writerOfNobody(options).item({ type: "broken", error: stopped }) + done))
+  )
+  return Stream.merge(marked, comments, { haltStrategy: "either" })
 })

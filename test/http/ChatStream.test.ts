@@ -19,7 +19,8 @@ const options: StreamOptions = {
     fingerprint: "fp_1"
   },
   keepAliveEvery: Duration.seconds(10),
-  requested: { model: "svc-auto", routed: true }
+  requested: { model: "", routed: true },
+  closing: Effect.never
 }
 
 const text = (words: string): StreamItem => ({ type: "text", text: words })
