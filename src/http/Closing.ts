@@ -1,6 +1,6 @@
 /**
- * Tells open streams that the gateway will be gone in a moment, while there is still time to end them properly: a stream
- * must never just stop. It begins with the gateway's own end and comes shortly before the limit that cuts them off.
+ * Tells open streams that the gateway will be gone in a moment, while there is still time to end them properly: a
+ * stream must never just stop. It begins with the gateway's own end and comes shortly before the limit that cuts them.
  */
 import { Context, Deferred, Duration, Effect, Layer } from "effect"
 
