@@ -116,12 +116,13 @@ export const faultsIn = (books: Books, told: ReadonlyArray<Told>, { productions 
     if (isPart ? production?.begun !== true : (production?.whole ?? 0) < 1)
       faults.push(`${id}: job ${job} is charged for an answer that was not produced`)
     if (!isPart && amount !== costOfJob(job)) faults.push(`${id}: job ${job} is charged ${amount}`)
-    if (one?.outcome === "failed" || one?.outcome === "refused")
+    if (one?.outcome === "failed" || one?.outcome === "stopped" || one?.outcome === "refused")
       faults.push(`${id}: job ${job} is charged though it ${one.outcome}`)
   }
   for (const { cost, id = "", job, outcome } of told) {
     if (outcome === "answered" && cost !== costOfJob(job)) faults.push(`${id}: job ${job} was told a cost of ${cost}`)
-    if (outcome === "failed" && cost !== undefined && cost !== 0n) faults.push(`${id}: job ${job} failed at a cost`)
+    if ((outcome === "failed" || outcome === "stopped") && cost !== undefined && cost !== 0n)
+      faults.push(`${id}: job ${job} failed at a cost`)
   }
   return faults
 }

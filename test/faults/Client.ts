@@ -19,8 +19,11 @@ export interface Told {
   readonly stream: boolean
   /** The request id, if an answer began. */
   id?: string
-  /** `answered` in full, `refused` for want of credit, `failed` as the gateway said, `left`, or `cut` with no word. */
-  outcome: "answered" | "refused" | "failed" | "left" | "cut" | "unreachable"
+  /**
+   * `answered` in full, `refused` for want of credit, `failed` as the gateway said, `stopped` because it had to go,
+   * `left`, or `cut` with no word.
+   */
+  outcome: "answered" | "refused" | "failed" | "stopped" | "left" | "cut" | "unreachable"
   /** `usage.cost`, in picodollars. */
   cost?: bigint
   status?: number
@@ -45,7 +48,8 @@ const readStream = async (response: Response, told: Told, leave: () => boolean):
     if (leave()) return
   }
   if (!text.endsWith("data: [DONE]\n\n")) throw new Error("a bare end")
-  told.outcome = text.includes('"finish_reason":"error"') ? "failed" : "answered"
+  const failed = text.includes("The gateway was stopped") ? "stopped" : "failed"
+  told.outcome = text.includes('"finish_reason":"error"') ? failed : "answered"
   told.cost = costIn(text.slice(text.lastIndexOf('"usage"')))
 }
 
