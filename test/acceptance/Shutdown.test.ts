@@ -1,30 +1,41 @@
 import { assert, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Scope } from "effect"
 
 import { chunksOf, user } from "../support/Chat.ts"
 import { dataDirectory } from "../support/TestDatabase.ts"
 import { layerGateway, TestGateway } from "../support/TestGateway.ts"
 
-/** What a client gets that is still waiting when the gateway has to go. */
-const cutOff = Effect.fnUntraced(function* (body: object) {
+/** The signal to end streams comes after half of it, long before the server's own limit of a second. */
+const environment = { SHUTDOWN_TIMEOUT: "200 millis" }
+
+/** A gateway of its own, and how to stop it. */
+const started = Effect.gen(function* () {
   const directory = yield* dataDirectory
   const scope = yield* Scope.make()
-  const environment = { DATA_DIR: directory, SHUTDOWN_TIMEOUT: "1 second" }
-  const running = yield* Layer.buildWithScope(layerGateway(environment), scope)
-  const gateway = Context.get(running, TestGateway)
-  const asking = yield* Effect.forkChild(gateway.chat({ model: "gpt-4o-mini", ...body }))
-  yield* Effect.sleep("1 second")
-  yield* Scope.close(scope, Exit.void)
-  return yield* Fiber.join(asking)
+  const running = yield* Layer.buildWithScope(layerGateway({ DATA_DIR: directory, ...environment }), scope)
+  return { gateway: Context.get(running, TestGateway), stop: Scope.close(scope, Exit.void) }
 })
+
+const asked = (gateway: TestGateway["Service"], body: object) =>
+  fetch(`${gateway.url}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${gateway.key}` },
+    body: JSON.stringify({ model: "gpt-4o-mini", ...body })
+  })
 
 it.live(
   "answers a request that it has to cut off with an error body [embedded]",
   () =>
     Effect.gen(function* () {
-      const reply = yield* cutOff({ messages: [user("Hello [fault:stall 30s]")] })
-      assert.strictEqual(reply.status, 500)
-      assert.strictEqual(reply.at("error.code"), "internal_error")
+      const { gateway, stop } = yield* started
+      const asking = asked(gateway, { messages: [user("Hello [fault:stall 30s]")] })
+      // The hold shows that the request has arrived.
+      yield* Effect.repeat(Effect.delay(gateway.openHolds, "20 millis"), { until: (holds) => holds > 0 })
+      yield* stop
+      const response = yield* Effect.promise(() => asking)
+      assert.strictEqual(response.status, 500)
+      const body = yield* Effect.promise(() => response.text())
+      assert.include(body, '"code":"internal_error"')
     }),
   { timeout: 20_000 }
 )
@@ -33,9 +44,14 @@ it.live(
   "ends a stream that it has to cut off with an error chunk that costs nothing [embedded]",
   () =>
     Effect.gen(function* () {
-      const reply = yield* cutOff({ stream: true, messages: [user("Hello [fault:slow 200ms] [fault:length 200]")] })
-      assert.isTrue(reply.text.endsWith("data: [DONE]\n\n"))
-      const chunks = chunksOf(reply.text)
+      const { gateway, stop } = yield* started
+      const message = user("Hello [fault:slow 100ms] [fault:length 1000]")
+      const response = yield* Effect.promise(() => asked(gateway, { stream: true, messages: [message] }))
+      const reading = response.text()
+      yield* stop
+      const text = yield* Effect.promise(() => reading)
+      assert.isTrue(text.endsWith("data: [DONE]\n\n"), text.slice(-200))
+      const chunks = chunksOf(text)
       assert.isAbove(chunks.length, 2)
       assert.deepInclude(chunks.at(-1)?.["error"], { code: "internal_error" })
       assert.deepInclude(chunks.at(-1)?.["usage"], { cost: 0 })
