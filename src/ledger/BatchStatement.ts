@@ -9,6 +9,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 
 import type { OrganizationId, RequestId } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
+import { sqlStateOf } from "../sql/SqlState.ts"
 
 export interface HoldRow {
   readonly id: RequestId
@@ -146,12 +147,6 @@ export const existing = (
     sql.unsafe<{ readonly id: string }>("SELECT id FROM credit_hold WHERE id = ANY ($1::uuid[])", [list(ids)]),
     (rows) => new Set(rows.map((row) => row.id))
   )
-
-/** The SQLSTATE that PostgreSQL answered with; `undefined` when it did not answer. */
-export const sqlStateOf = (error: SqlError.SqlError): string | undefined => {
-  const { cause } = error.reason
-  return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined
-}
 
 /** Whether an amount left the range of BIGINT. */
 export const isOutOfRange = (error: SqlError.SqlError): boolean => sqlStateOf(error) === "22003"

@@ -8,8 +8,9 @@
 import { Cause, Clock, Duration, Effect, Fiber, Metric, Option, Queue, Random, Schedule, type Scope } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
+import { sqlStateOf } from "../sql/SqlState.ts"
 import { Backlog, describe, logLost, type Pending } from "./Backlog.ts"
-import { existing, isOutOfRange, sqlStateOf, write } from "./BatchStatement.ts"
+import { existing, isOutOfRange, write } from "./BatchStatement.ts"
 import { amountOutOfRange, type LedgerError, unavailable } from "./LedgerError.ts"
 
 /** A batch without an answer after this long counts as lost. */
