@@ -17,8 +17,10 @@ interface Variable<A> {
   readonly config: Config.Config<A>
 }
 
-/** Members of a completion; a service that took one of their names would hide it. */
-const reservedNames = ["id", "object", "created", "model", "choices", "usage", "error", "system_fingerprint"]
+/** A service that took one of these names would hide it. */
+const completionMembers = ["id", "object", "created", "model", "choices", "usage", "error", "system_fingerprint"]
+const uploadFields = ["file", "language", "prompt", "temperature", "response_format", "call_name", "metadata"]
+const reservedNames = [...completionMembers, ...uploadFields]
 
 const ServiceName = Schema.String.check(
   Schema.isPattern(/^[a-z][a-z0-9_]{0,31}$/, { expected: "a name of lower-case letters, digits and underscores" }),
@@ -101,6 +103,18 @@ const table = {
     default: "33554432",
     meaning: "Largest chat request body in bytes.",
     config: positive("MAX_BODY_BYTES").pipe(Config.withDefault(32 * 1024 * 1024))
+  },
+  maxUploads: {
+    name: "MAX_UPLOADS",
+    default: "8",
+    meaning: "Audio files in memory at a time, each of up to 25 MiB, until they are transcribed; more are refused.",
+    config: positive("MAX_UPLOADS").pipe(Config.withDefault(8))
+  },
+  transcriptionModel: {
+    name: "TRANSCRIPTION_MODEL",
+    default: "gpt-4o-transcribe",
+    meaning: "Turns audio into text when the request leaves the choice to the gateway; a catalog id with audio input.",
+    config: Config.NonEmptyString("TRANSCRIPTION_MODEL").pipe(Config.withDefault("gpt-4o-transcribe"))
   },
   estimateNone: {
     name: "ESTIMATE_OUTPUT_TOKENS_NONE",

@@ -15,8 +15,10 @@ import { Catalog, load } from "./catalog/Catalog.ts"
 import { CatalogError } from "./catalog/CatalogFile.ts"
 import { environment, type Settings, settings } from "./Config.ts"
 import { ChooseTargets } from "./gateway/ChooseTargets.ts"
+import { ChooseTranscribers } from "./gateway/ChooseTranscribers.ts"
 import { CompleteChat } from "./gateway/CompleteChat.ts"
 import * as FirstStart from "./gateway/FirstStart.ts"
+import { TranscribeAudio } from "./gateway/TranscribeAudio.ts"
 import { Closing } from "./http/Closing.ts"
 import * as NodeServer from "./http/NodeServer.ts"
 import * as Server from "./http/Server.ts"
@@ -52,27 +54,23 @@ const providers = Effect.fnUntraced(function* (catalogFile: Option.Option<string
 
 const inFile = ({ message, path }: CatalogError) => new CatalogError({ path, message: `CATALOG_FILE: ${message}` })
 
-/** The whole gateway; listens once everything below it is ready. */
-export const gateway = (options: Settings) =>
+/** The whole gateway on a socket, which is opened once everything below it is ready. */
+export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.HttpServer, E, R>) =>
   Layer.unwrap(
     Effect.gen(function* () {
       const { catalog, sandbox } = yield* providers(options.catalogFile)
       const server = Effect.map(Database, ({ engine, ping }) =>
-        Server.layer({
-          serviceName: options.serviceName,
-          maxBodyBytes: options.maxBodyBytes,
-          keepAliveEvery,
-          database: ping,
-          engine,
-          sandbox
-        })
+        Server.layer({ ...options, keepAliveEvery, database: ping, engine, sandbox }, socket)
       )
       return Layer.effectDiscard(announce(options, sandbox)).pipe(
         Layer.provideMerge(Layer.unwrap(server)),
+        Layer.provide(NodeHttpServer.layerHttpServices),
         Layer.provide(firstStart(options)),
         Layer.provide(Closing.layer),
         Layer.provide(CompleteChat.layer({ defaultOutputTokens: outputTokens(options) })),
+        Layer.provide(TranscribeAudio.layer),
         Layer.provide(ChooseTargets.layer),
+        Layer.provide(ChooseTranscribers.layer(options)),
         Layer.provide(Router.layer),
         Layer.provide(Dispatch.layer),
         Layer.provide(PriceList.layer),
@@ -110,7 +108,7 @@ const database = (options: Settings) =>
   })
 
 /** Where the gateway listens. Requests in flight at a SIGTERM may finish within the limit. */
-export const httpServer = (options: Settings) =>
+const listening = (options: Settings) =>
   NodeHttpServer.layer(NodeServer.create, {
     port: options.port,
     host: options.host,
@@ -150,7 +148,7 @@ const run = Effect.gen(function* () {
     logLevel: options.logLevel,
     otlpEndpoint: Option.getOrUndefined(options.otlpEndpoint)
   })
-  return yield* Layer.launch(gateway(options).pipe(Layer.provide(httpServer(options)))).pipe(
+  return yield* Layer.launch(gateway(options, listening(options))).pipe(
     Effect.tapCause((cause) => (Cause.hasInterruptsOnly(cause) ? Effect.void : report(cause))),
     Effect.provide(telemetry)
   )

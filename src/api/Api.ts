@@ -18,6 +18,7 @@ import { ChatRequest } from "./ChatRequest.ts"
 import * as Errors from "./Errors.ts"
 import { Generation } from "./Generation.ts"
 import { ModelCard, ModelList } from "./Models.ts"
+import { Transcription, TranscriptionForm } from "./Transcription.ts"
 
 /** Who the request in hand is from. */
 export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()("tollgate/api/CurrentCaller") {}
@@ -35,8 +36,8 @@ export class Authorization extends HttpApiMiddleware.Service<
 const IdempotencyHeaders = Schema.Struct({
   "idempotency-key": Schema.optionalKey(Schema.String).annotate({
     description:
-      "1 to 255 visible ASCII characters. A repeat with the same key and body within 24 hours gets the same answer, " +
-      "with the header `idempotent-replayed: true`, and is not charged again."
+      "1 to 255 visible ASCII characters. A repeat with the same key and request within 24 hours gets the same " +
+      "answer, with the header `idempotent-replayed: true`, and is not charged again."
   })
 })
 
@@ -67,6 +68,35 @@ const Chat = HttpApiGroup.make("chat")
   )
   .middleware(Authorization)
 
+const Audio = HttpApiGroup.make("audio")
+  .add(
+    HttpApiEndpoint.post("transcriptions", "/v1/audio/transcriptions", {
+      headers: IdempotencyHeaders,
+      payload: TranscriptionForm.pipe(HttpApiSchema.asMultipart()),
+      success: [Transcription, Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain" }))],
+      error: [
+        Errors.InvalidRequest,
+        Errors.InvalidFileFormat,
+        Errors.FileTooLarge,
+        Errors.InvalidModel,
+        Errors.UnsupportedResponseFormat,
+        Errors.InvalidCallName,
+        Errors.InvalidEndUserId,
+        Errors.InsufficientCredits,
+        Errors.ModelNotAllowed,
+        Errors.IdempotencyConflict
+      ]
+    }).annotateMerge(
+      OpenApi.annotations({
+        summary: "Transcribe audio",
+        description:
+          "Answers with the text of an audio file, as JSON with its usage or as plain text. " +
+          "To ask something about audio, send it in an `input_audio` part of a chat."
+      })
+    )
+  )
+  .middleware(Authorization)
+
 const Models = HttpApiGroup.make("models")
   .add(
     HttpApiEndpoint.get("list", "/v1/models", { success: ModelList }).annotateMerge(
@@ -91,7 +121,7 @@ const Generations = HttpApiGroup.make("generations")
   .middleware(Authorization)
 
 export class Api extends HttpApi.make("tollgate")
-  .add(Chat, Models, Generations)
+  .add(Chat, Audio, Models, Generations)
   .annotateMerge(
     OpenApi.annotations({
       title: "Tollgate",

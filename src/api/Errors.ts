@@ -9,7 +9,11 @@ export const errorTable = {
   invalid_request: 400,
   invalid_model: 400,
   invalid_call_name: 400,
+  invalid_end_user_id: 400,
   unsupported_parameter: 400,
+  invalid_file_format: 400,
+  file_too_large: 400,
+  unsupported_response_format: 400,
   unauthorized: 401,
   insufficient_credits: 402,
   endpoint_not_allowed: 403,
@@ -57,12 +61,44 @@ export class InvalidCallName extends Schema.Error<InvalidCallName>("InvalidCallN
   static readonly of = (message: string) => new InvalidCallName({ error: { message } })
 }
 
+export class InvalidEndUserId extends Schema.Error<InvalidEndUserId>("InvalidEndUserId")(
+  body("invalid_end_user_id"),
+  status("invalid_end_user_id")
+) {
+  readonly _tag = "InvalidEndUserId"
+  static readonly of = (message: string) => new InvalidEndUserId({ error: { message } })
+}
+
 export class UnsupportedParameter extends Schema.Error<UnsupportedParameter>("UnsupportedParameter")(
   body("unsupported_parameter"),
   status("unsupported_parameter")
 ) {
   readonly _tag = "UnsupportedParameter"
   static readonly of = (message: string) => new UnsupportedParameter({ error: { message } })
+}
+
+export class InvalidFileFormat extends Schema.Error<InvalidFileFormat>("InvalidFileFormat")(
+  body("invalid_file_format"),
+  status("invalid_file_format")
+) {
+  readonly _tag = "InvalidFileFormat"
+  static readonly of = (message: string) => new InvalidFileFormat({ error: { message } })
+}
+
+export class FileTooLarge extends Schema.Error<FileTooLarge>("FileTooLarge")(
+  body("file_too_large"),
+  status("file_too_large")
+) {
+  readonly _tag = "FileTooLarge"
+  static readonly of = (message: string) => new FileTooLarge({ error: { message } })
+}
+
+export class UnsupportedResponseFormat extends Schema.Error<UnsupportedResponseFormat>("UnsupportedResponseFormat")(
+  body("unsupported_response_format"),
+  status("unsupported_response_format")
+) {
+  readonly _tag = "UnsupportedResponseFormat"
+  static readonly of = (message: string) => new UnsupportedResponseFormat({ error: { message } })
 }
 
 export class Unauthorized extends Schema.Error<Unauthorized>("Unauthorized")(
@@ -159,4 +195,19 @@ export type ChatError =
   | IdempotencyConflict
   | RateLimitExceeded
   | RequestTooLarge
+  | InternalError
+
+/** What a transcription may fail with, once its caller is known. */
+export type TranscriptionError =
+  | InvalidRequest
+  | InvalidFileFormat
+  | FileTooLarge
+  | InvalidModel
+  | UnsupportedResponseFormat
+  | InvalidCallName
+  | InvalidEndUserId
+  | InsufficientCredits
+  | ModelNotAllowed
+  | IdempotencyConflict
+  | RateLimitExceeded
   | InternalError

@@ -1,4 +1,8 @@
-/** `GET /v1/generations/{id}`: the receipt of one request, from which its charge can be recomputed. */
+/**
+ * `GET /v1/generations/{id}`: the receipt of one request, from which its charge can be recomputed: the tokens of every
+ * bucket times their rates, and where audio is billed by time, its milliseconds times the rate of an hour, divided by
+ * 3,600,000 and rounded up to a whole picodollar.
+ */
 import { Schema } from "effect"
 
 /** Exact decimal USD. */
@@ -14,6 +18,10 @@ export const Generation = Schema.Struct({
   model: Schema.NullOr(Schema.String),
   endpoint: Schema.NullOr(Schema.String),
   call_name: Schema.NullOr(Schema.String),
+  end_user_id: Schema.NullOr(Schema.String),
+  audio: Schema.NullOr(
+    Schema.Struct({ ms: Schema.Int, basis: Schema.Literals(["header", "size", "broken_header"]) })
+  ).annotateKey({ description: "How long the audio of a transcription plays, and how that is known." }),
   attempts: Schema.Array(
     Schema.Struct({
       model: Schema.String,
@@ -27,6 +35,8 @@ export const Generation = Schema.Struct({
     Schema.Struct({
       latency_ms: Schema.Finite,
       pinned: Schema.Boolean,
+      tier: Schema.NullOr(Schema.String),
+      prompt_tokens: Schema.NullOr(Schema.Finite),
       difficulty: Schema.Finite,
       demand: Schema.Record(Schema.String, Schema.Finite),
       candidates: Schema.Array(Schema.Struct({ model: Schema.String, distance: Schema.Finite, cost_usd: Usd })),
@@ -46,6 +56,8 @@ export const Generation = Schema.Struct({
     })
   ),
   picodollars_per_token: Schema.NullOr(Schema.Record(Schema.String, Schema.String)),
+  billed_audio_ms: Schema.NullOr(Schema.Int),
+  picodollars_per_audio_hour: Schema.NullOr(Schema.String),
   catalog_version: Schema.String,
   held_usd: Usd,
   cost_usd: Usd,

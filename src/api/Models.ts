@@ -11,13 +11,21 @@ const Prices = Schema.Struct({
   audio_input: Schema.String
 }).annotate({ description: "USD per million tokens, as exact decimals." })
 
+/** A model is priced by the token, or by the time of audio, which knows no limits in tokens. */
 export const ModelFacts = Schema.Struct({
-  price_usd_per_mtok: Schema.Struct({
-    ...Prices.fields,
-    tiers: Schema.Array(Schema.Struct({ input_tokens_above: Schema.Int, ...Prices.fields }))
+  kind: Schema.Literals(["chat", "transcription"]),
+  price_usd_per_mtok: Schema.optionalKey(
+    Schema.Struct({
+      ...Prices.fields,
+      tiers: Schema.Array(Schema.Struct({ input_tokens_above: Schema.Int, ...Prices.fields }))
+    })
+  ),
+  price_usd_per_audio_hour: Schema.optionalKey(Schema.String).annotateKey({ description: "USD, as an exact decimal." }),
+  minimum_audio_seconds: Schema.optionalKey(Schema.Finite).annotateKey({
+    description: "Shorter audio is billed as if it were this long."
   }),
-  context_window: Schema.Int,
-  max_output_tokens: Schema.Int,
+  context_window: Schema.optionalKey(Schema.Int),
+  max_output_tokens: Schema.optionalKey(Schema.Int),
   input_modalities: Schema.Array(Schema.Literals(["text", "image", "audio"])),
   tools: Schema.Boolean,
   forced_tool_choice: Schema.Boolean,

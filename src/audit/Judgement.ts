@@ -1,8 +1,8 @@
 /**
  * What is wrong with one request's money: its receipt, its charges and its hold, compared with each other and with the
- * price that was in force. Pure. A charge is recomputed from the tokens of the receipt and the stored price alone.
+ * price that was in force. Pure. A charge is recomputed from the usage on the receipt and the stored price alone.
  */
-import { costOf, type Price, type Rates, ratesFor } from "../catalog/Price.ts"
+import { billedMillis, costOf, type Price, type Rates, ratesFor } from "../catalog/Price.ts"
 import type { OrganizationId, RequestId } from "../domain/Ids.ts"
 import { type Picodollars, zero } from "../domain/Money.ts"
 import { promptTokens } from "../domain/Usage.ts"
@@ -17,6 +17,7 @@ export const checks = {
   unreadable_receipt: "a receipt cannot be read",
   unknown_price: "no readable price is stored for a receipt's catalog version and endpoint",
   receipt_rates: "a receipt's rates are not those that were in force",
+  receipt_time: "the time billed on a receipt is not the length of its audio under the price in force",
   receipt_cost: "a receipt's cost is not its tokens at the price in force",
   charge_amount: "a charge is not the cost on its receipt",
   missing_charge: "a receipt says charged and the journal has no charge",
@@ -81,6 +82,9 @@ function* faultsOfReceipt({ price, receipt }: Evidence): Generator<Fault> {
   const inForce = written(ratesFor(price, promptTokens(usage)))
   const stated = written(receipt.rates ?? {})
   if (inForce !== stated) yield { check: "receipt_rates", expected: inForce, found: stated }
+  const time = billedMillis(price, receipt.audio?.millis ?? 0)
+  if (time !== usage.audioMillis)
+    yield { check: "receipt_time", expected: shown(time), found: shown(usage.audioMillis) }
   const owed =
     receipt.outcome === "client_left"
       ? chargeForDelivered({ price, held: receipt.held, delivered: usage })
@@ -111,6 +115,8 @@ function* faultsOfJournal({ charges, holds, receipt, settling }: Evidence): Gene
 
 const priceNameOf = ({ catalogVersion, served }: Receipt): string =>
   `${served?.endpoint ?? "no endpoint"} in catalog ${catalogVersion}`
+
+const shown = (millis: number | undefined): string => (millis === undefined ? "none" : `${millis} ms`)
 
 /** Rates as one text, the same for the same rates. */
 const written = (rates: { readonly [bucket: string]: Picodollars } | Rates): string =>

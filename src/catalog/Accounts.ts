@@ -5,7 +5,7 @@
 import { Effect, Redacted } from "effect"
 
 import { account } from "../Config.ts"
-import type { ProtocolName } from "./Model.ts"
+import type { ChatProtocolName } from "./Model.ts"
 import type { Account, Provider } from "./Provider.ts"
 
 export type Accounts = ReadonlyMap<Provider["id"], Account>
@@ -21,7 +21,10 @@ export const configured = Effect.fnUntraced(function* (providers: Iterable<Provi
 })
 
 /** An account with every provider at a simulated server; the key tells it which provider was meant. */
-export const simulated = (providers: Iterable<Provider>, baseUrlFor: (protocol: ProtocolName) => string): Accounts =>
+export const simulated = (
+  providers: Iterable<Provider>,
+  baseUrlFor: (protocol: ChatProtocolName) => string
+): Accounts =>
   new Map(
     Array.from(providers, (provider) => [
       provider.id,

@@ -1,31 +1,27 @@
 /**
- * Turns catalog files into providers and models: defaults filled in, decimals turned into picodollars, later files laid
- * over earlier ones by id. What the schema cannot see is checked here: references, duplicates, ascending tiers.
+ * Turns catalog files into providers and models: defaults filled in, later files laid over earlier ones by id. What the
+ * schema cannot see is checked here and in `PriceFromFile`: references, duplicates, prices that contradict themselves.
  */
 import { Result } from "effect"
 
 import { endpointId, modelId, providerId } from "../domain/Ids.ts"
-import { type Picodollars, picodollars } from "../domain/Money.ts"
 import type { Tier as ReasoningTier } from "../domain/Reasoning.ts"
 import {
-  type CatalogError,
   type CatalogFile,
-  decimalPrice,
+  type Checked,
   fault,
   type ModelEntry,
-  type PriceEntry,
-  type ProviderEntry
+  type ProviderEntry,
+  type TranscriptionModelEntry
 } from "./CatalogFile.ts"
-import { axes, type Axis, type Endpoint, type Model, type Profile } from "./Model.ts"
-import type { Price, Rates } from "./Price.ts"
+import { axes, type Axis, type Endpoint, type Model, type Profile, type ProtocolName } from "./Model.ts"
+import { type PricedEntry, priceOf } from "./PriceFromFile.ts"
 import type { Provider } from "./Provider.ts"
 
 export interface Assembly {
   readonly providers: ReadonlyMap<string, Provider>
   readonly models: ReadonlyMap<string, Model>
 }
-
-type Checked<A> = Result.Result<A, CatalogError>
 
 /** Later files add to earlier ones, or replace a provider or a model of the same id as a whole. */
 export const assemble = (files: ReadonlyArray<CatalogFile>): Checked<Assembly> =>
@@ -37,9 +33,15 @@ export const assemble = (files: ReadonlyArray<CatalogFile>): Checked<Assembly> =
       for (const entry of entries) providers.set(entry.id, providerOf(entry))
     }
     for (const file of files) {
-      const entries = yield* distinct("models", file.models ?? [])
-      for (const [index, entry] of entries.entries()) {
-        models.set(entry.id, yield* modelOf(entry, `models[${index}]`, providers))
+      const chat = yield* distinct("models", file.models ?? [])
+      for (const [index, entry] of chat.entries()) {
+        const path = `models[${index}]`
+        models.set(entry.id, yield* ofOneKind(models, yield* chatModelOf(entry, path, providers), path))
+      }
+      const transcription = yield* distinct("transcription_models", file.transcription_models ?? [])
+      for (const [index, entry] of transcription.entries()) {
+        const path = `transcription_models[${index}]`
+        models.set(entry.id, yield* ofOneKind(models, yield* transcriptionModelOf(entry, path, providers), path))
       }
     }
     return { providers, models }
@@ -61,6 +63,14 @@ const distinct = <Entry extends { readonly id: string }>(
   return Result.succeed(entries)
 }
 
+/** `model`, unless one of the other kind has its id. */
+const ofOneKind = (models: ReadonlyMap<string, Model>, model: Model, path: string): Checked<Model> => {
+  const earlier = models.get(model.id)
+  return earlier === undefined || earlier.kind === model.kind
+    ? Result.succeed(model)
+    : Result.fail(fault(`${path}.id`, `"${model.id}" is a ${earlier.kind} model already`))
+}
+
 const providerOf = (entry: ProviderEntry): Provider => {
   const variable = entry.id.toUpperCase().replaceAll("-", "_")
   return {
@@ -74,25 +84,18 @@ const providerOf = (entry: ProviderEntry): Provider => {
   }
 }
 
-const modelOf = (entry: ModelEntry, path: string, providers: ReadonlyMap<string, Provider>): Checked<Model> =>
+type Providers = ReadonlyMap<string, Provider>
+
+const chatModelOf = (entry: ModelEntry, path: string, providers: Providers): Checked<Model> =>
   Result.gen(function* () {
-    const [first, ...others] = entry.endpoints
-    const head = yield* endpointOf(entry, first, `${path}.endpoints[0]`, providers)
-    const rest: Array<Endpoint> = []
-    for (const [index, other] of others.entries()) {
-      rest.push(yield* endpointOf(entry, other, `${path}.endpoints[${index + 1}]`, providers))
-    }
-    const endpoints: Model["endpoints"] = [head, ...rest]
-    const twice = endpoints.findIndex(({ id }, index) => endpoints.findIndex((endpoint) => endpoint.id === id) < index)
-    if (twice !== -1) {
-      return yield* Result.fail(fault(`${path}.endpoints[${twice}].provider`, "serves this model already"))
-    }
+    const endpoints = yield* endpointsOf(entry, path, providers)
     const reasoning = yield* reasoningOf(entry, path)
     const tools = entry.tools ?? true
     return {
       id: modelId(entry.id),
-      created: entry.released === undefined ? 0 : unixSeconds(entry.released),
-      ownedBy: entry.owned_by ?? first.provider,
+      kind: "chat",
+      created: unixSeconds(entry.released),
+      ownedBy: entry.owned_by ?? endpoints[0].provider,
       modalities: {
         image: entry.input?.includes("image") ?? false,
         audio: entry.input?.includes("audio") ?? false
@@ -108,12 +111,63 @@ const modelOf = (entry: ModelEntry, path: string, providers: ReadonlyMap<string,
     }
   })
 
-const endpointOf = (
-  model: ModelEntry,
-  entry: ModelEntry["endpoints"][number],
-  path: string,
-  providers: ReadonlyMap<string, Provider>
-): Checked<Endpoint> =>
+/** Tokens that a transcription model reads and writes when its entry does not say: more than a whole upload holds. */
+const transcriptionWindow = 131_072
+
+const transcriptionModelOf = (entry: TranscriptionModelEntry, path: string, providers: Providers): Checked<Model> => {
+  const context_window = entry.context_window ?? transcriptionWindow
+  const list: EndpointList = {
+    id: entry.id,
+    protocol: "openai-transcription",
+    context_window,
+    max_output: entry.max_output ?? context_window,
+    endpoints: entry.endpoints
+  }
+  return Result.map(endpointsOf(list, path, providers), (endpoints) => ({
+    id: modelId(entry.id),
+    kind: "transcription",
+    created: unixSeconds(entry.released),
+    ownedBy: entry.owned_by ?? endpoints[0].provider,
+    modalities: { image: false, audio: true },
+    tools: false,
+    forcedToolChoice: false,
+    structuredOutput: false,
+    sampling: "always",
+    reasoning: { support: "none", efforts: [] },
+    profiles: {},
+    verbosity: 1,
+    endpoints
+  }))
+}
+
+/** What the entries of both kinds say of their endpoints. */
+interface EndpointList {
+  readonly id: string
+  /** Left out: each endpoint's own, else its provider's. */
+  readonly protocol?: ProtocolName
+  readonly context_window: number
+  readonly max_output: number
+  readonly endpoints: readonly [EndpointEntry, ...Array<EndpointEntry>]
+}
+
+type EndpointEntry = Omit<ModelEntry["endpoints"][number], keyof PricedEntry> & PricedEntry
+
+const endpointsOf = (model: EndpointList, path: string, providers: Providers): Checked<Model["endpoints"]> =>
+  Result.gen(function* () {
+    const [first, ...others] = model.endpoints
+    const head = yield* endpointOf(model, first, `${path}.endpoints[0]`, providers)
+    const rest: Array<Endpoint> = []
+    for (const [index, other] of others.entries()) {
+      rest.push(yield* endpointOf(model, other, `${path}.endpoints[${index + 1}]`, providers))
+    }
+    const endpoints: Model["endpoints"] = [head, ...rest]
+    const twice = endpoints.findIndex(({ id }, index) => endpoints.findIndex((endpoint) => endpoint.id === id) < index)
+    return twice === -1
+      ? endpoints
+      : yield* Result.fail(fault(`${path}.endpoints[${twice}].provider`, "serves this model already"))
+  })
+
+const endpointOf = (model: EndpointList, entry: EndpointEntry, path: string, providers: Providers): Checked<Endpoint> =>
   Result.gen(function* () {
     const provider = providers.get(entry.provider)
     if (provider === undefined) {
@@ -128,47 +182,12 @@ const endpointOf = (
       id: endpointId(`${provider.id}/${model.id}`),
       provider: provider.id,
       upstream: entry.upstream ?? model.id,
-      protocol: entry.protocol ?? provider.protocol,
-      price: yield* priceOf(entry.price_usd_per_mtok, `${path}.price_usd_per_mtok`),
+      protocol: model.protocol ?? entry.protocol ?? provider.protocol,
+      price: yield* priceOf(entry, path),
       contextWindow,
       maxOutputTokens
     }
   })
-
-const priceOf = (entry: PriceEntry, path: string): Checked<Price> => {
-  const tiers = (entry.tiers ?? []).map((tier) => ({
-    abovePromptTokens: tier.above_prompt_tokens,
-    rates: ratesOf(tier)
-  }))
-  const unsorted = tiers.findIndex(
-    ({ abovePromptTokens }, index) => abovePromptTokens <= (tiers[index - 1]?.abovePromptTokens ?? 0)
-  )
-  return unsorted === -1
-    ? Result.succeed({ rates: ratesOf(entry), tiers })
-    : Result.fail(fault(`${path}.tiers[${unsorted}].above_prompt_tokens`, "must be above the tier before it"))
-}
-
-/** A missing cache or audio rate is the plain input rate: never below what the provider may ask. */
-const ratesOf = (entry: Omit<PriceEntry, "tiers">): Rates => {
-  const input = picodollarsPerToken(entry.input)
-  const rate = (value: number | string | undefined, otherwise: Picodollars): Picodollars =>
-    value === undefined ? otherwise : picodollarsPerToken(value)
-  const cacheWrite5m = rate(entry.cache_write, input)
-  return {
-    input,
-    cacheRead: rate(entry.cache_read, input),
-    cacheWrite5m,
-    cacheWrite1h: rate(entry.cache_write_1h, cacheWrite5m),
-    audioInput: rate(entry.audio_input, input),
-    output: picodollarsPerToken(entry.output)
-  }
-}
-
-/** One USD per million tokens is 10^6 picodollars per token, so six decimals make a whole number; the text is moved. */
-const picodollarsPerToken = (usdPerMillion: number | string): Picodollars => {
-  const [, whole = "0", fraction = ""] = decimalPrice.exec(String(usdPerMillion)) ?? []
-  return picodollars(BigInt(whole + fraction.padEnd(6, "0")))
-}
 
 const reasoningOf = (entry: ModelEntry, path: string): Checked<Model["reasoning"]> => {
   const { budget_tokens: budgetTokens, efforts = [], support } = entry.reasoning ?? { support: "none" as const }
@@ -210,7 +229,9 @@ const profilesOf = (entry: ModelEntry, path: string): Checked<Model["profiles"]>
   return Result.succeed(Object.fromEntries(served.map((tier) => [tier, profileOf(tier)])))
 }
 
-const unixSeconds = (date: string): number => {
+/** 0 for a model whose date nobody gave. */
+const unixSeconds = (date: string | undefined): number => {
+  if (date === undefined) return 0
   const [year = 1970, month = 1, day = 1] = date.split("-").map(Number)
   return Date.UTC(year, month - 1, day) / 1_000
 }

@@ -62,6 +62,10 @@ export const load = (overlay?: string): Result.Result<Assembly, CatalogError> =>
     : Result.flatMap(parse(overlay), (json) => loadFiles([...files, json]))
 }
 
+/** A catalog in place of the shipped one, of which only the providers stay known: a file may list models alone. */
+export const loadInstead = (text: string): Result.Result<Assembly, CatalogError> =>
+  Result.flatMap(parse(text), (json) => loadFiles([{ providers: shipped.providers }, json]))
+
 /** Catalog files as parsed JSON, later ones over earlier ones; the shipped catalog takes no part. */
 export const loadFiles = (files: ReadonlyArray<unknown>): Result.Result<Assembly, CatalogError> =>
   Result.flatMap(Result.all(files.map(fromJson)), assemble)

@@ -2,17 +2,19 @@
  * The JSON form of the catalog: the shipped `catalog.json` and the operator's `CATALOG_FILE` have this one schema.
  *
  * Unknown fields are refused everywhere, because a misspelled `cache_reed` that loads in silence bills wrongly for
- * months. Prices are decimals of USD per million tokens; they are checked as text and never take part in float
- * arithmetic. An endpoint without a price does not load; a free one says 0.
+ * months. Prices are decimals of USD, per million tokens or per hour of audio; they are checked as text and never take
+ * part in float arithmetic. An endpoint without a price does not load; a free one says 0.
  *
  *     { "providers": [{ "id": "acme", "protocol": "openai-chat", "base_url": "https://api.acme.dev/v1" }],
  *       "models": [{ "id": "acme-1", "context_window": 131072, "max_output": 16384,
  *                    "endpoints": [{ "provider": "acme", "price_usd_per_mtok": { "input": 0.15, "output": "0.6" } }]
- *                  }] }
+ *                  }],
+ *       "transcription_models": [{ "id": "acme-ear",
+ *                    "endpoints": [{ "provider": "acme", "price_usd_per_audio_hour": 0.36 }] }] }
  */
 import { Data, Result, Schema, SchemaIssue } from "effect"
 
-import { type Axis, axes, modelEfforts, protocolNames } from "./Model.ts"
+import { type Axis, axes, chatProtocolNames, modelEfforts } from "./Model.ts"
 import { dialectNames } from "./Provider.ts"
 
 /** A catalog that cannot be used. `message` begins with `path`, for example `models[3].endpoints[0].upstream`. */
@@ -21,17 +23,23 @@ export class CatalogError extends Data.TaggedError("CatalogError")<{
   readonly message: string
 }> {}
 
+/** What a check of catalog files makes of them. */
+export type Checked<A> = Result.Result<A, CatalogError>
+
 export const fault = (path: string, rule: string): CatalogError =>
   new CatalogError({ path, message: path === "" ? rule : `${path}: ${rule}` })
 
 /** What a decimal price looks like as text; a JSON number of this size prints back exactly as it was written. */
 export const decimalPrice = /^(\d{1,6})(?:\.(\d{1,6}))?$/
 
-const Rate = Schema.Union([Schema.Finite, Schema.String]).check(
-  Schema.makeFilter((rate) => decimalPrice.test(String(rate)), {
-    expected: "USD per million tokens, not negative, with at most six decimals"
-  })
-)
+const rateOf = (unit: string) =>
+  Schema.Union([Schema.Finite, Schema.String]).check(
+    Schema.makeFilter((rate) => decimalPrice.test(String(rate)), {
+      expected: `USD per ${unit}, not negative, with at most six decimals`
+    })
+  )
+
+const Rate = rateOf("million tokens")
 
 const rateFields = {
   input: Rate,
@@ -60,7 +68,9 @@ const EndpointEntry = Schema.Struct({
   upstream: Schema.optionalKey(Schema.NonEmptyString).annotateKey({
     description: "The model's name at the provider. Default: the model's id."
   }),
-  protocol: Schema.optionalKey(Schema.Literals(protocolNames)).annotateKey({ description: "Default: the provider's." }),
+  protocol: Schema.optionalKey(Schema.Literals(chatProtocolNames)).annotateKey({
+    description: "Default: the provider's."
+  }),
   price_usd_per_mtok: PriceEntry,
   context_window: Schema.optionalKey(Tokens).annotateKey({ description: "Where it differs from the model's." }),
   max_output: Schema.optionalKey(Tokens).annotateKey({ description: "Where it differs from the model's." })
@@ -71,20 +81,33 @@ const axisFields = Object.fromEntries(axes.map((axis) => [axis, Share]))
 // `fromEntries` forgets its keys; they are exactly the axes.
 const ProfileEntry = Schema.Struct(axisFields as { readonly [A in Axis]: typeof Share })
 
+const Day = Schema.String.check(
+  Schema.isPattern(/^\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?$/, { expected: "YYYY-MM or YYYY-MM-DD" })
+)
+const Tiers = Schema.Array(Schema.Literals(["none", "low", "high"]))
+const ProfileSource = Schema.Struct({ name: Schema.NonEmptyString, date: Day, tiers: Tiers })
+const ProfileEstimate = Schema.Struct({
+  tiers: Tiers,
+  axes: Schema.optionalKey(Schema.Array(Schema.Literals(axes))).annotateKey({ description: "Default: every axis." }),
+  from: Schema.optionalKey(Schema.NonEmptyString).annotateKey({
+    description: "The relative that lent it, in this catalog or not. Default: other figures of the model itself."
+  })
+})
+
 const ReasoningEntry = Schema.Struct({
   support: Schema.Literals(["none", "optional", "always"]),
   efforts: Schema.optionalKey(Schema.Array(Schema.Literals(modelEfforts.filter((effort) => effort !== "none")))),
   budget_tokens: Schema.optionalKey(Schema.Struct({ min: Tokens, max: Tokens }))
 })
 
-const ModelEntry = Schema.Struct({
+const cardFields = {
   id: Schema.String.check(Schema.isPattern(/^\S{1,128}$/, { expected: "a name without spaces" })),
   owned_by: Schema.optionalKey(Schema.NonEmptyString).annotateKey({ description: "Default: the first provider." }),
-  released: Schema.optionalKey(
-    Schema.String.check(
-      Schema.isPattern(/^\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?$/, { expected: "YYYY-MM or YYYY-MM-DD" })
-    )
-  ),
+  released: Schema.optionalKey(Day)
+}
+
+const ModelEntry = Schema.Struct({
+  ...cardFields,
   context_window: Tokens.annotateKey({ description: "Prompt plus output." }),
   max_output: Tokens,
   input: Schema.optionalKey(Schema.Array(Schema.Literals(["text", "image", "audio"]))).annotateKey({
@@ -108,12 +131,43 @@ const ModelEntry = Schema.Struct({
       high: Schema.optionalKey(ProfileEntry)
     })
   ).annotateKey({ description: "Skill from 0 to 1 per reasoning tier. A served tier without one takes the nearest." }),
-  profile_source: Schema.optionalKey(Schema.String).annotateKey({ description: "Where the figures come from." }),
-  estimated: Schema.optionalKey(Schema.Boolean).annotateKey({
-    description: "True when the model has no figures of its own and they were carried over from a relative."
+  profile_sources: Schema.optionalKey(Schema.Array(ProfileSource)).annotateKey({
+    description: "Whose published figures the profiles are from. For the reader: no request is routed by it."
+  }),
+  profile_estimates: Schema.optionalKey(Schema.Array(ProfileEstimate)).annotateKey({
+    description: "What of the profiles had no figures and was estimated by the rules of PROFILES.md."
   })
 })
 export type ModelEntry = typeof ModelEntry.Type
+
+/** Ten minutes, far beyond any minimum there is. */
+const maxMinimumSeconds = 600
+
+/** One of the two prices, never both; checked when the catalog is put together. */
+const TranscriptionEndpointEntry = Schema.Struct({
+  provider: EndpointEntry.fields.provider,
+  upstream: EndpointEntry.fields.upstream,
+  price_usd_per_mtok: Schema.optionalKey(PriceEntry).annotateKey({ description: "Of a model priced by the token." }),
+  price_usd_per_audio_hour: Schema.optionalKey(rateOf("hour of audio")).annotateKey({
+    description: "Of a model priced by the time. 0 for a server of one's own."
+  }),
+  minimum_audio_seconds: Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: maxMinimumSeconds }))
+  ).annotateKey({ description: "Shorter audio is billed as if it were this long. With a price by the time only." }),
+  context_window: EndpointEntry.fields.context_window,
+  max_output: EndpointEntry.fields.max_output
+})
+
+const TranscriptionModelEntry = Schema.Struct({
+  ...cardFields,
+  context_window: Schema.optionalKey(Tokens).annotateKey({ description: "Default: 131072." }),
+  max_output: Schema.optionalKey(Tokens).annotateKey({ description: "Default: `context_window`." }),
+  endpoints: Schema.NonEmptyArray(TranscriptionEndpointEntry).annotateKey({ description: "In order of preference." }),
+  price_source: Schema.optionalKey(Schema.String).annotateKey({
+    description: "Where the prices come from, and how they were chosen where sources differ."
+  })
+}).annotate({ description: "Turns audio into text, and does nothing else. Called by OpenAI's protocol for that." })
+export type TranscriptionModelEntry = typeof TranscriptionModelEntry.Type
 
 const VariableName = Schema.String.check(
   Schema.isPattern(/^[A-Z][A-Z0-9_]*$/, { expected: "the name of an environment variable" })
@@ -121,7 +175,7 @@ const VariableName = Schema.String.check(
 
 const ProviderEntry = Schema.Struct({
   id: Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9-]*$/, { expected: "lower-case letters, digits and dashes" })),
-  protocol: Schema.Literals(protocolNames),
+  protocol: Schema.Literals(chatProtocolNames),
   dialect: Schema.optionalKey(Schema.Literals(dialectNames)).annotateKey({ description: "Default: generic." }),
   base_url: Schema.optionalKey(
     Schema.String.check(Schema.isPattern(/^https?:\/\/\S+$/, { expected: "an http or https URL" }))
@@ -138,10 +192,13 @@ const ProviderEntry = Schema.Struct({
 })
 export type ProviderEntry = typeof ProviderEntry.Type
 
-/** Both lists may be left out of an operator's file. */
+/** Each list may be left out of an operator's file. */
 export const CatalogFile = Schema.Struct({
   providers: Schema.optionalKey(Schema.Array(ProviderEntry)),
-  models: Schema.optionalKey(Schema.Array(ModelEntry))
+  models: Schema.optionalKey(Schema.Array(ModelEntry)),
+  transcription_models: Schema.optionalKey(Schema.Array(TranscriptionModelEntry)).annotateKey({
+    description: "An id is of a chat model or of a transcription model, never of both."
+  })
 })
 export type CatalogFile = typeof CatalogFile.Type
 

@@ -23,13 +23,19 @@ export const axes = [
 export type Axis = (typeof axes)[number]
 export type Profile = { readonly [A in Axis]: number }
 
-export const protocolNames = [
+export const chatProtocolNames = [
   "openai-chat",
   "openai-responses",
   "anthropic-messages",
   "gemini",
   "bedrock-converse"
 ] as const
+export type ChatProtocolName = (typeof chatProtocolNames)[number]
+
+/** Protocols that do nothing but turn audio into text. */
+export const transcriptionProtocolNames = ["openai-transcription"] as const
+
+export const protocolNames = [...chatProtocolNames, ...transcriptionProtocolNames] as const
 export type ProtocolName = (typeof protocolNames)[number]
 
 export const modelEfforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const
@@ -60,6 +66,8 @@ export interface Endpoint {
 
 export interface Model {
   readonly id: ModelId
+  /** A model of one kind cannot do the other's work, save that a chat model with audio input can transcribe. */
+  readonly kind: "chat" | "transcription"
   /** Unix seconds, for `/v1/models`. */
   readonly created: number
   readonly ownedBy: string

@@ -5,7 +5,7 @@
 import type { Redacted } from "effect"
 
 import type { ProviderId } from "../domain/Ids.ts"
-import type { ProtocolName } from "./Model.ts"
+import type { ChatProtocolName } from "./Model.ts"
 
 export const dialectNames = [
   "openai",
@@ -32,7 +32,8 @@ export type DialectName = (typeof dialectNames)[number]
 
 export interface Provider {
   readonly id: ProviderId
-  readonly protocol: ProtocolName
+  /** Of its chat models. Transcription models say their own. */
+  readonly protocol: ChatProtocolName
   readonly dialect: DialectName
   /** Without a trailing slash. Empty where every account has its own: `baseUrlEnv` must be set then. */
   readonly baseUrl: string

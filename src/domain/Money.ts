@@ -2,8 +2,8 @@
  * Money is a whole number of picodollars (10^-12 USD), as a `bigint`.
  *
  * A price of up to six decimals in USD per million tokens is a whole number of picodollars per token, so every charge
- * is a sum of integer products and is exact. Nothing here rounds, and no float takes part in arithmetic: the only
- * `number` is the one written to the client, made once at the very edge.
+ * for tokens is a sum of integer products and is exact. Nothing here rounds, and no float takes part in arithmetic: the
+ * only `number` is the one written to the client, made once at the very edge.
  */
 import { Brand, Option } from "effect"
 

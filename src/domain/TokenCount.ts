@@ -6,6 +6,7 @@
  * totals: English prompts 0.96, Chinese 0.94, TypeScript 0.97, Python 1.05, mathematics 0.87. A tokenizer proper takes
  * ten times as long, and a library of estimates eight times.
  */
+import { audioBytesPerSecond } from "./AudioLength.ts"
 import type { AudioFormat, ChatRequest, Message, Part } from "./Conversation.ts"
 
 /** An image costs about this, whatever its size: providers ask from 85 to some 1,600 tokens. */
@@ -16,18 +17,7 @@ const tokensPerMessage = 4
 const tokensPerTool = 8
 
 /** The highest rate a provider counts (Gemini); others count 10 to 13. */
-const tokensPerAudioSecond = 32
-
-/** Bytes of a second of speech as people usually record it; lossy formats differ little in what they need for it. */
-const audioBytesPerSecond = {
-  wav: 32_000,
-  flac: 16_000,
-  mp3: 12_000,
-  m4a: 12_000,
-  ogg: 6_000,
-  webm: 6_000,
-  opus: 6_000
-} as const satisfies Record<AudioFormat, number>
+export const tokensPerAudioSecond = 32
 
 /** Letters of one script that a token holds, on average, where words are longer than the first token. */
 const lettersPerAsciiToken = 7

@@ -5,7 +5,7 @@
  * charge is a plain dot product of buckets and prices. A charge that counts a token twice cannot be written down here.
  */
 
-/** Token counts. The first five add up to the whole prompt; `reasoning` is a part of `output`, not beside it. */
+/** Tokens, and time. The first five add up to the whole prompt; `reasoning` is a part of `output`, not beside it. */
 export interface Usage {
   /** Prompt tokens that were neither read from nor written to a cache, and are not audio. */
   readonly input: number
@@ -19,6 +19,8 @@ export interface Usage {
   readonly output: number
   /** The part of `output` that was reasoning, as far as the provider tells. */
   readonly reasoning: number
+  /** Milliseconds of audio billed by time, a minimum included. Left out where nothing is billed by time. */
+  readonly audioMillis?: number
 }
 
 export const none: Usage = {

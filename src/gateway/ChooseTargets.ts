@@ -5,7 +5,7 @@
  */
 import { hash } from "node:crypto"
 
-import { Array as Arr, Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer, Option } from "effect"
 
 import * as Errors from "../api/Errors.ts"
 import { Catalog } from "../catalog/Catalog.ts"
@@ -17,6 +17,7 @@ import type { Target } from "../providers/Target.ts"
 import { type Ask, type Exclusion, type Ranking, Router } from "../routing/Router.ts"
 import { SessionPins } from "../routing/SessionPins.ts"
 import type { ChatCall } from "./ChatCall.ts"
+import { namedModel, targetsOf } from "./Targets.ts"
 
 export interface Routed {
   /** From the start of the decision to its end, pins included. */
@@ -54,16 +55,10 @@ export class ChooseTargets extends Context.Service<
       const pins = yield* SessionPins
 
       const direct = Effect.fnUntraced(function* (name: string, ask: Ask) {
-        const found = catalog.lookup(name)
-        switch (found._tag) {
-          case "Unknown":
-            return yield* Errors.InvalidModel.of(`model: ${shown(name)} is not a model of this gateway; see /v1/models`)
-          case "Unserved":
-            return yield* Errors.InvalidModel.of(
-              `model: no provider of ${name} is switched on; an operator can set ${found.variables.join(" or ")}`
-            )
+        const model = yield* namedModel(catalog, name)
+        if (model.kind === "transcription") {
+          return yield* Errors.InvalidModel.of(`model: ${model.id} is for /v1/audio/transcriptions`)
         }
-        const { model } = found
         if (ask.allowed?.has(model.id) === false) {
           return yield* Errors.ModelNotAllowed.of(`This API key may not use ${model.id}`)
         }
@@ -121,16 +116,14 @@ export class ChooseTargets extends Context.Service<
   )
 }
 
-const targetsOf = (models: Arr.NonEmptyReadonlyArray<Model>): readonly [Target, ...Array<Target>] =>
-  Arr.flatMap(models, (model) => Arr.map(model.endpoints, (endpoint): Target => ({ model, endpoint })))
-
 /** The same question without regard to how much the request wants a model to think. */
 const withoutTier = (ask: Ask): Ask => {
   const { reasoning: _, ...request } = ask.request
   return { ...ask, request }
 }
 
-const cannot: { readonly [E in Exclusion]: string } = {
+/** What is wrong with a model, to follow its name. */
+export const cannot: { readonly [E in Exclusion]: string } = {
   not_allowed: "may not be used with this API key",
   image_input: "does not take image input",
   audio_input: "does not take audio input",
@@ -154,5 +147,3 @@ const affinityOf = ({ caller, input }: ChatCall): string | undefined =>
   input.request.sessionId === undefined
     ? undefined
     : hash("sha256", `${caller.organization}\n${input.request.sessionId}`, "hex").slice(0, 40)
-
-const shown = (name: string): string => JSON.stringify(name.length > 128 ? `${name.slice(0, 128)}…` : name)

@@ -17,11 +17,10 @@ import { type Answer, type Call, Dispatch, type Exhausted } from "../providers/D
 import { RequestLog } from "../usage/RequestLog.ts"
 import type { ChatCall } from "./ChatCall.ts"
 import { type Choice, ChooseTargets } from "./ChooseTargets.ts"
-import { leftByClient } from "./ClientLeft.ts"
 import { fromExhausted, fromLedger } from "./Failures.ts"
 import { Meter } from "./Meter.ts"
-import { ReceiptDraft } from "./ReceiptDraft.ts"
-import { metered, settle, type Settled, type StreamItem } from "./Settlement.ts"
+import { openReceipt, type Subject } from "./ReceiptDraft.ts"
+import { type ClosingSignal, metered, settle, type Settled, type StreamItem } from "./Settlement.ts"
 
 /** Routing metadata of an answer; all but `routed` are null on a direct call. */
 export interface Routing {
@@ -47,8 +46,11 @@ export class CompleteChat extends Context.Service<
   CompleteChat,
   {
     readonly whole: (call: ChatCall) => Effect.Effect<WholeAnswer, ChatError>
-    /** Succeeds with the first output. The hold, the connection and the receipt live in the scope. */
-    readonly streamed: (call: ChatCall) => Effect.Effect<StreamedAnswer, ChatError, Scope.Scope>
+    /**
+     * Succeeds with the first output. The hold, the connection and the receipt live in the scope. When `closing` fails,
+     * an answer that is not complete breaks off with its error.
+     */
+    readonly streamed: (call: ChatCall, closing: ClosingSignal) => Effect.Effect<StreamedAnswer, ChatError, Scope.Scope>
   }
 >()("tollgate/gateway/CompleteChat") {
   static readonly layer = (options: { readonly defaultOutputTokens: DefaultOutputTokens }) =>
@@ -65,7 +67,7 @@ export class CompleteChat extends Context.Service<
         }
         return CompleteChat.of({
           whole: (call) => whole(rooms, call),
-          streamed: (call) => streamed(rooms, call)
+          streamed: (call, closing) => streamed(rooms, call, closing)
         })
       })
     )
@@ -86,9 +88,9 @@ const whole = Effect.fnUntraced(function* (rooms: Rooms, call: ChatCall) {
   return { ...(yield* settle(bill)), model, routing, completion: fold(visible) }
 }, Effect.scoped)
 
-const streamed = Effect.fnUntraced(function* (rooms: Rooms, call: ChatCall) {
+const streamed = Effect.fnUntraced(function* (rooms: Rooms, call: ChatCall, closing: ClosingSignal) {
   const { model, routing, ...bill } = yield* answer(rooms, call, rooms.dispatch.open)
-  return { model, routing, items: yield* metered(bill) }
+  return { model, routing, items: yield* metered(bill, closing) }
 })
 
 /** From the request to an answer whose bill is open; `ask` says how the targets are asked. */
@@ -97,7 +99,7 @@ const answer = Effect.fnUntraced(function* <A, R>(
   call: ChatCall,
   ask: (call: Call) => Effect.Effect<Answer<A>, Exhausted, R>
 ) {
-  const draft = yield* openReceipt(rooms, call)
+  const draft = yield* openReceipt(rooms, subjectOf(call))
   return yield* Effect.gen(function* () {
     const reasoning = normalise(call.input.reasoning, { routed: call.input.model === undefined })
     const request: ChatRequest = { ...call.input.request, ...(reasoning && { reasoning }) }
@@ -143,14 +145,12 @@ const holdFor = (rooms: Rooms, call: ChatCall, request: ChatRequest, { promptTok
     .pipe(Effect.mapError(fromLedger))
 }
 
-/** A receipt in the making, logged when the scope closes, whatever happened. */
-const openReceipt = Effect.fnUntraced(function* (rooms: Rooms, call: ChatCall) {
-  const draft = new ReceiptDraft(call, rooms.catalogVersion, yield* Clock.currentTimeMillis)
-  yield* Effect.addFinalizer((exit) => {
-    if (!leftByClient(exit)) draft.broke()
-    return Effect.flatMap(Clock.currentTimeMillis, (now) => rooms.requestLog.record(draft.close(now)))
-  })
-  return draft
+const subjectOf = ({ caller, id, input: { callName, model, stream } }: ChatCall): Subject => ({
+  id,
+  caller,
+  stream,
+  ...(callName !== undefined && { callName }),
+  ...(model !== undefined && { requestedModel: model })
 })
 
 /** The contract calls the model that answered the routed one, also when the first candidate failed. */

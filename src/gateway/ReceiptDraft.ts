@@ -1,22 +1,48 @@
 /** A receipt in the making: filled in as the request goes on, complete whenever it is closed. */
-import { Cause } from "effect"
+import { Cause, Clock, Effect } from "effect"
 
 import { ratesFor } from "../catalog/Price.ts"
 import type { Attempt } from "../domain/Attempt.ts"
+import type { Caller } from "../domain/Caller.ts"
 import { type Picodollars, picodollars, zero } from "../domain/Money.ts"
 import { promptTokens } from "../domain/Usage.ts"
 import type { Answer } from "../providers/Dispatch.ts"
 import type { Target } from "../providers/Target.ts"
-import type { Receipt } from "../usage/Receipt.ts"
-import type { ChatCall } from "./ChatCall.ts"
+import type { Requirements } from "../routing/Eligibility.ts"
+import type { Receipt, RoutingFeatures } from "../usage/Receipt.ts"
+import type { RequestLog } from "../usage/RequestLog.ts"
 import type { Choice } from "./ChooseTargets.ts"
+import { leftByClient } from "./ClientLeft.ts"
 import type { Counted } from "./Meter.ts"
 
 /** Candidates kept in a receipt: enough to explain a choice. */
 const maxCandidates = 10
 
+/** What a receipt says of its request from the first moment. */
+export interface Subject extends Pick<
+  Receipt,
+  "id" | "callName" | "endUserId" | "audio" | "stream" | "requestedModel"
+> {
+  readonly caller: Caller
+}
+
+export interface Filing {
+  readonly requestLog: RequestLog["Service"]
+  readonly catalogVersion: string
+}
+
+/** A receipt in the making, logged when the scope closes, whatever happened. */
+export const openReceipt = Effect.fnUntraced(function* (filing: Filing, subject: Subject) {
+  const draft = new ReceiptDraft(subject, filing.catalogVersion, yield* Clock.currentTimeMillis)
+  yield* Effect.addFinalizer((exit) => {
+    if (!leftByClient(exit)) draft.broke()
+    return Effect.flatMap(Clock.currentTimeMillis, (now) => filing.requestLog.record(draft.close(now)))
+  })
+  return draft
+})
+
 export class ReceiptDraft {
-  private readonly call: ChatCall
+  private readonly subject: Subject
   private readonly catalogVersion: string
   private readonly startedAtMillis: number
   private routing: Receipt["routing"] = undefined
@@ -28,19 +54,21 @@ export class ReceiptDraft {
   private firstOutputMillis: number | undefined = undefined
   private fate: string | undefined = undefined
 
-  constructor(call: ChatCall, catalogVersion: string, startedAtMillis: number) {
-    this.call = call
+  constructor(subject: Subject, catalogVersion: string, startedAtMillis: number) {
+    this.subject = subject
     this.catalogVersion = catalogVersion
     this.startedAtMillis = startedAtMillis
   }
 
-  chosen({ routed }: Choice): void {
+  chosen({ affinity, routed }: Choice): void {
     if (routed === undefined) return
+    const { demand, needs } = routed.ranking.features
     this.routing = {
       latencyMillis: routed.latencyMillis,
       pinned: routed.pinned,
-      demand: routed.ranking.demand,
-      difficulty: routed.ranking.difficulty,
+      demand: demand?.levels ?? {},
+      difficulty: demand?.difficulty ?? 0,
+      features: toStored(needs, this.subject.caller.models, affinity),
       candidates: routed.ranking.candidates
         .slice(0, maxCandidates)
         .map(({ cost, distance, model }) => ({ model: model.id, distance, cost })),
@@ -82,17 +110,14 @@ export class ReceiptDraft {
 
   /** The receipt as things stand. */
   close(nowMillis: number): Receipt {
-    const { caller, id, input } = this.call
+    const { caller, ...subject } = this.subject
     return {
-      id,
+      ...subject,
       organization: caller.organization,
       project: caller.project,
       environment: caller.environment,
       key: caller.key,
       atMillis: this.startedAtMillis,
-      ...(input.callName !== undefined && { callName: input.callName }),
-      stream: input.stream,
-      ...(input.model !== undefined && { requestedModel: input.model }),
       outcome: this.fate ?? "client_left",
       ...(this.target && { served: { model: this.target.model.id, endpoint: this.target.endpoint.id } }),
       ...(this.routing && { routing: this.routing }),
@@ -116,6 +141,18 @@ export class ReceiptDraft {
     }
   }
 }
+
+const toStored = (
+  { outputLimit, tier, ...needs }: Requirements,
+  allowed: Caller["models"],
+  session: string | undefined
+): RoutingFeatures => ({
+  ...needs,
+  ...(tier !== undefined && { tier }),
+  ...(outputLimit !== undefined && { outputLimit }),
+  ...(allowed !== undefined && { allowed: [...allowed] }),
+  ...(session !== undefined && { session })
+})
 
 /** A provider's message may quote the prompt, and a receipt holds nothing of what was said. */
 const withoutMessage = (attempt: Attempt): Attempt => {

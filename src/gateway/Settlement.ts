@@ -5,7 +5,7 @@
  */
 import { Cause, Effect, type Scope, Stream } from "effect"
 
-import type { ChatError } from "../api/Errors.ts"
+import type { ChatError, InternalError } from "../api/Errors.ts"
 import { costOf } from "../catalog/Price.ts"
 import type { CompletionEvent, FinishReason } from "../domain/Completion.ts"
 import type { Failure } from "../domain/Failure.ts"
@@ -51,9 +51,13 @@ export const settle = Effect.fnUntraced(function* <A>({ answer, draft, hold, met
   return { finishReason, usage: counted.usage, cost } satisfies Settled
 }, Effect.uninterruptible)
 
+/** Fails when the gateway is about to go and streams have to end; until then it does not return. */
+export type ClosingSignal = Effect.Effect<never, InternalError>
+
 /** The answer as it goes to the client, metered, with its settlement at the end. */
 export const metered = Effect.fnUntraced(function* (
-  bill: Bill<Stream.Stream<CompletionEvent, Failure>>
+  bill: Bill<Stream.Stream<CompletionEvent, Failure>>,
+  closing: ClosingSignal
 ): Effect.fn.Return<Stream.Stream<StreamItem>, never, Scope.Scope> {
   const { answer, draft, hold, meter } = bill
   let undecided = true
@@ -73,7 +77,7 @@ export const metered = Effect.fnUntraced(function* (
     draft.broke()
     return { type: "broken", error }
   }
-  const closing = settle(bill).pipe(
+  const settling = settle(bill).pipe(
     Effect.map((settled): StreamItem => {
       undecided = false
       return { type: "settled", ...settled }
@@ -81,12 +85,15 @@ export const metered = Effect.fnUntraced(function* (
     Effect.uninterruptible
   )
   return answer.value.pipe(
+    Stream.mapError(fromBrokenStream),
+    // Stops the provider, never the settlement: whoever is charged also gets the end of the answer.
+    Stream.interruptWhen(closing),
     Stream.mapAccumArray(
       () => meter,
       (state, events): readonly [Meter, ReadonlyArray<StreamItem>] => [state, state.pass(events)]
     ),
-    Stream.concat(Stream.fromEffect(closing)),
-    Stream.catch((failure) => Stream.succeed(broke(fromBrokenStream(failure)))),
+    Stream.concat(Stream.fromEffect(settling)),
+    Stream.catch((error) => Stream.succeed(broke(error))),
     // A fault of ours is not the client's to pay, and its stream has an end as well.
     Stream.catchCause((cause) =>
       Stream.fromEffect(

@@ -9,6 +9,7 @@ import { InvalidCallName, InvalidModel, InvalidRequest, UnsupportedParameter } f
 import type { ChatInput } from "../gateway/ChatInput.ts"
 import { ttlOf, toInput } from "./ChatInputFromWire.ts"
 import * as JsonBody from "./JsonBody.ts"
+import { isLabel, labelRule, maxCallNameLength } from "./Labels.ts"
 
 export type BodyError = InvalidRequest | InvalidModel | InvalidCallName | UnsupportedParameter
 
@@ -20,7 +21,6 @@ export interface Surroundings {
 }
 
 const maxSessionLength = 256
-const maxCallNameLength = 64
 
 type Fields = { readonly [name: string]: unknown }
 
@@ -77,10 +77,9 @@ const badCallName = (metadata: unknown): InvalidCallName | undefined => {
   if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) return undefined
   const name = (metadata as Fields)["call_name"]
   if (!isGiven(name)) return undefined
-  const rule = "metadata.call_name must be text of 1 to 64 characters that is not only whitespace"
-  return typeof name !== "string" || name.trim() === "" || name.length > maxCallNameLength
-    ? InvalidCallName.of(rule)
-    : undefined
+  return isLabel(name, maxCallNameLength)
+    ? undefined
+    : InvalidCallName.of(labelRule("metadata.call_name", maxCallNameLength))
 }
 
 const badSessionHeader = (header: string | undefined): InvalidRequest | undefined =>

@@ -63,7 +63,9 @@ export const layer = (options: ChatOptions) =>
             return HttpServerResponse.uint8Array(answer.body, { contentType: answer.contentType })
           }
           const opening = Idempotency.streamed(recorded, asked, (id) =>
-            Effect.map(chat.streamed(callOf(id)), (answer) => ChatStream.framesOf(answer, envelopeOf(id)))
+            Effect.map(chat.streamed(callOf(id), closing.signal), (answer) =>
+              ChatStream.framesOf(answer, envelopeOf(id))
+            )
           )
           return yield* ChatStream.respond(opening, {
             envelope: envelopeOf(asked.request),

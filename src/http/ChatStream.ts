@@ -6,9 +6,10 @@
 import { Clock, Duration, Effect, Fiber, Option, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 
-import { type ChatError, InternalError } from "../api/Errors.ts"
+import type { ChatError } from "../api/Errors.ts"
 import type { StreamedAnswer } from "../gateway/CompleteChat.ts"
-import { type ChunkWriter, chunkWriter, done, type Envelope, joinThoughts, keepAlive } from "./ChatAnswer.ts"
+import type { ClosingSignal } from "../gateway/Settlement.ts"
+import { chunkWriter, done, type Envelope, joinThoughts, keepAlive } from "./ChatAnswer.ts"
 
 export interface StreamOptions {
   readonly envelope: Envelope
@@ -16,8 +17,8 @@ export interface StreamOptions {
   readonly keepAliveEvery: Duration.Duration
   /** What to name in a chunk when no model answered. */
   readonly requested: { readonly model: string; readonly routed: boolean }
-  /** Returns when the gateway is about to go, and the stream has to end. */
-  readonly closing: Effect.Effect<void>
+  /** From then on no answer begins. */
+  readonly closing: ClosingSignal
 }
 
 /** What goes to the client at once. */
@@ -32,7 +33,7 @@ export const respond = Effect.fnUntraced(function* <R>(
   opening: Effect.Effect<Stream.Stream<Frame>, ChatError, R>,
   options: StreamOptions
 ) {
-  const fiber = yield* Effect.forkScoped(opening)
+  const fiber = yield* Effect.forkScoped(Effect.raceFirst(opening, options.closing))
   const early = yield* Fiber.join(fiber).pipe(Effect.timeoutOption(options.keepAliveEvery))
   const frames = Option.match(early, {
     onSome: (opened) => opened,
@@ -64,41 +65,34 @@ export const framesOf = (answer: StreamedAnswer, envelope: Envelope): Stream.Str
 }
 
 /** The gate was already open: the status is gone, so the error goes into the stream. */
-const failedFrames = (error: ChatError, options: StreamOptions): Stream.Stream<Frame> => {
-  const writer = writerOfNobody(options)
-  return Stream.succeed({ text: writer.first() + writer.item({ type: "broken", error }) + done, end: "broken" })
-}
-
-/** For chunks in no model's name. */
-const writerOfNobody = ({ envelope, requested }: StreamOptions): ChunkWriter =>
-  chunkWriter(envelope, {
+const failedFrames = (error: ChatError, { envelope, requested }: StreamOptions): Stream.Stream<Frame> => {
+  const writer = chunkWriter(envelope, {
     model: requested.model,
     routing: { routed: requested.routed, model: null, latencyMillis: null }
   })
+  return Stream.succeed({ text: writer.first() + writer.item({ type: "broken", error }) + done, end: "broken" })
+}
 
-const stopped = InternalError.of("The gateway was stopped before the answer was complete")
-
-/** Adds a comment whenever a while passes without a frame, and an end when the gateway goes first. */
+/** Adds a comment whenever a while passes without a frame. Nothing follows the last frame. */
 const withKeepAlive = Effect.fnUntraced(function* (frames: Stream.Stream<Frame>, options: StreamOptions) {
   const clock = yield* Clock.Clock
   const everyMillis = Duration.toMillis(options.keepAliveEvery)
   let quietSince = clock.currentTimeMillisUnsafe()
-  const marked = Stream.map(frames, ({ text }) => {
+  const marked = Stream.map(frames, (frame) => {
     quietSince = clock.currentTimeMillisUnsafe()
-    return text
+    return frame
   })
-  const comment = Effect.gen(function* () {
+  const comment = Effect.gen(function* (): Effect.fn.Return<Frame> {
     while (true) {
       const leftMillis = quietSince + everyMillis - clock.currentTimeMillisUnsafe()
       if (leftMillis <= 0) break
       yield* Effect.sleep(leftMillis)
     }
     quietSince = clock.currentTimeMillisUnsafe()
-    return keepAlive
+    return { text: keepAlive }
   })
-  const comments = Stream.fromEffectRepeat(comment).pipe(
-    Stream.interruptWhen(options.closing),
-    Stream.concat(Stream.sync(() => writerOfNobody(options).item({ type: "broken", error: stopped }) + done))
+  return Stream.merge(marked, Stream.fromEffectRepeat(comment), { haltStrategy: "left" }).pipe(
+    Stream.takeUntil(({ end }) => end !== undefined),
+    Stream.map(({ text }) => text)
   )
-  return Stream.merge(marked, comments, { haltStrategy: "either" })
 })

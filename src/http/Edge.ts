@@ -9,6 +9,7 @@ import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerR
 import { Api } from "../api/Api.ts"
 import { type ErrorCode, errorTable } from "../api/Errors.ts"
 import { requestId } from "../domain/Ids.ts"
+import { stopped } from "./Closing.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
 
 export interface EdgeOptions {
@@ -47,11 +48,7 @@ export const layer = (options: EdgeOptions) =>
  * that left is stopped as well; its status is another, and nobody reads its answer.)
  */
 const whenCutOff = HttpEffect.appendPreResponseHandler((_request, response) =>
-  Effect.succeed(
-    response.status === 503
-      ? errorResponse("internal_error", "The gateway was stopped before the answer was complete; nothing was charged")
-      : response
-  )
+  Effect.succeed(response.status === 503 ? errorResponse("internal_error", stopped.error.message) : response)
 )
 
 const errorResponse = (code: ErrorCode, message: string, headers: Record<string, string> = {}) =>

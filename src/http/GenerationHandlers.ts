@@ -39,6 +39,8 @@ const toGeneration = (receipt: Receipt): typeof Generation.Type => ({
   model: receipt.served?.model ?? null,
   endpoint: receipt.served?.endpoint ?? null,
   call_name: receipt.callName ?? null,
+  end_user_id: receipt.endUserId ?? null,
+  audio: receipt.audio === undefined ? null : { ms: receipt.audio.millis, basis: receipt.audio.basis },
   attempts: receipt.attempts.map((attempt) => ({
     model: attempt.model,
     endpoint: attempt.endpoint,
@@ -49,6 +51,8 @@ const toGeneration = (receipt: Receipt): typeof Generation.Type => ({
   routing: receipt.routing === undefined ? null : toRouting(receipt.routing),
   tokens: toTokens(receipt),
   picodollars_per_token: receipt.rates === undefined ? null : toRates(receipt.rates),
+  billed_audio_ms: receipt.usage?.audioMillis ?? null,
+  picodollars_per_audio_hour: receipt.rates?.["audioHour"]?.toString() ?? null,
   catalog_version: receipt.catalogVersion,
   held_usd: toUsd(receipt.held),
   cost_usd: toUsd(receipt.cost),
@@ -59,6 +63,8 @@ const toGeneration = (receipt: Receipt): typeof Generation.Type => ({
 const toRouting = (routing: NonNullable<Receipt["routing"]>): NonNullable<(typeof Generation.Type)["routing"]> => ({
   latency_ms: routing.latencyMillis,
   pinned: routing.pinned,
+  tier: routing.features?.tier ?? null,
+  prompt_tokens: routing.features?.promptTokens ?? null,
   difficulty: routing.difficulty,
   demand: routing.demand,
   candidates: routing.candidates.map(({ cost, distance, model }) => ({ model, distance, cost_usd: toUsd(cost) })),
@@ -74,7 +80,11 @@ const bucketNames: { readonly [bucket: string]: string } = {
 }
 
 const toRates = (rates: NonNullable<Receipt["rates"]>): { readonly [bucket: string]: string } =>
-  Object.fromEntries(Object.entries(rates).map(([bucket, rate]) => [bucketNames[bucket] ?? bucket, String(rate)]))
+  Object.fromEntries(
+    Object.entries(rates).flatMap(([bucket, rate]) =>
+      bucket === "audioHour" ? [] : [[bucketNames[bucket] ?? bucket, String(rate)]]
+    )
+  )
 
 const toTokens = ({ usage, usageEstimated }: Receipt): (typeof Generation.Type)["tokens"] =>
   usage === undefined

@@ -14,29 +14,31 @@ export interface BodyFault {
   readonly message: string
 }
 
-const fault = (message: string): BodyFault => ({ message })
-
-/** The parsed value, or the first fault. Linear in the text; the inside of strings is skipped, not walked. */
-export const parse = (text: string): Result.Result<unknown, BodyFault> => {
-  if (text.trim() === "") return Result.fail(fault("The request body is empty; expected a JSON object"))
+/**
+ * The parsed value, or the first fault, said of the subject. Linear in the text; the inside of strings is skipped, not
+ * walked.
+ */
+export const parse = (text: string, subject = "The request body"): Result.Result<unknown, BodyFault> => {
+  const fault = (words: string): BodyFault => ({ message: `${subject} ${words}` })
+  if (text.trim() === "") return Result.fail(fault("is empty; expected a JSON object"))
   // First, because a body of nothing but brackets would cost the parser a gigabyte.
   const found = structuralFault(text)
   return found === undefined
     ? Result.try({ try: () => JSON.parse(text) as unknown, catch: (cause) => fault(describe(cause)) })
-    : Result.fail(found)
+    : Result.fail(fault(found))
 }
 
 /** V8 quotes the text around the error; a prompt must not travel in an error message, so only the position is kept. */
 const describe = (cause: unknown): string => {
   const position = /position (\d+)/.exec(cause instanceof Error ? cause.message : "")?.[1]
-  return `The request body is not valid JSON${position === undefined ? "" : ` (at character ${position})`}`
+  return `is not valid JSON${position === undefined ? "" : ` (at character ${position})`}`
 }
 
 const quote = 0x22
 const backslash = 0x5c
 
 /** Walks the text; what is not JSON at all is left to the parser. */
-const structuralFault = (text: string): BodyFault | undefined => {
+const structuralFault = (text: string): string | undefined => {
   /** Keys seen per open object; `undefined` for an open array. */
   const open: Array<Set<string> | undefined> = []
   let expectsKey = false
@@ -48,7 +50,7 @@ const structuralFault = (text: string): BodyFault | undefined => {
         const keys = open.at(-1)
         if (expectsKey && keys !== undefined) {
           const key = unescaped(text.slice(at + 1, end))
-          if (keys.has(key)) return fault(`The request body repeats the key ${shown(key)} in one object`)
+          if (keys.has(key)) return `repeats the key ${shown(key)} in one object`
           keys.add(key)
           expectsKey = false
         }
@@ -74,8 +76,8 @@ const structuralFault = (text: string): BodyFault | undefined => {
         expectsKey = open.at(-1) !== undefined
         break
     }
-    if (open.length > maxDepth) return fault(`The request body nests deeper than ${maxDepth} levels`)
-    if (containers > maxContainers) return fault(`The request body has more than ${maxContainers} objects and arrays`)
+    if (open.length > maxDepth) return `nests deeper than ${maxDepth} levels`
+    if (containers > maxContainers) return `has more than ${maxContainers} objects and arrays`
   }
   return undefined
 }

@@ -7,8 +7,8 @@ import { Api } from "../api/Api.ts"
 import { NotFound } from "../api/Errors.ts"
 import type { ModelCard, ModelFacts } from "../api/Models.ts"
 import { Catalog } from "../catalog/Catalog.ts"
-import type { Model } from "../catalog/Model.ts"
-import type { Rates } from "../catalog/Price.ts"
+import type { Endpoint, Model } from "../catalog/Model.ts"
+import type { Price, Rates } from "../catalog/Price.ts"
 import { type Picodollars, times, toUsd } from "../domain/Money.ts"
 
 export const layer = (options: { readonly serviceName: string }) =>
@@ -40,21 +40,32 @@ const pricesOf = (rates: Rates) => ({
   audio_input: perMillion(rates.audioInput)
 })
 
-/** Prices and limits are those of the preferred endpoint. */
+const tokenPrice = ({ rates, tiers }: Price) => ({
+  ...pricesOf(rates),
+  tiers: tiers.map((tier) => ({ input_tokens_above: tier.abovePromptTokens, ...pricesOf(tier.rates) }))
+})
+
+/** Price and limits, in tokens or in time. */
+const termsOf = ({ contextWindow, maxOutputTokens, price }: Endpoint) =>
+  price.rates.audioHour === undefined
+    ? {
+        price_usd_per_mtok: tokenPrice(price),
+        context_window: contextWindow,
+        max_output_tokens: maxOutputTokens
+      }
+    : {
+        price_usd_per_audio_hour: toUsd(price.rates.audioHour),
+        ...(price.minimumAudioMillis !== undefined && { minimum_audio_seconds: price.minimumAudioMillis / 1_000 })
+      }
+
+/** The terms are those of the preferred endpoint. */
 const factsOf = (model: Model): typeof ModelFacts.Type => {
   const [endpoint] = model.endpoints
   return {
-    price_usd_per_mtok: {
-      ...pricesOf(endpoint.price.rates),
-      tiers: endpoint.price.tiers.map((tier) => ({
-        input_tokens_above: tier.abovePromptTokens,
-        ...pricesOf(tier.rates)
-      }))
-    },
-    context_window: endpoint.contextWindow,
-    max_output_tokens: endpoint.maxOutputTokens,
+    kind: model.kind,
+    ...termsOf(endpoint),
     input_modalities: [
-      "text",
+      ...(model.kind === "chat" ? (["text"] as const) : []),
       ...(model.modalities.image ? (["image"] as const) : []),
       ...(model.modalities.audio ? (["audio"] as const) : [])
     ],

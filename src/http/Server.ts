@@ -2,8 +2,8 @@
  * All routes of the gateway over one listening server. Needs the use cases and the rooms they rest on; what happens on
  * which route is in the handlers.
  */
-import { Layer } from "effect"
-import { HttpRouter } from "effect/http"
+import { Effect, Layer } from "effect"
+import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder, HttpApiScalar, OpenApi } from "effect/http-api"
 
 import { Api } from "../api/Api.ts"
@@ -13,8 +13,12 @@ import * as Edge from "./Edge.ts"
 import * as GenerationHandlers from "./GenerationHandlers.ts"
 import * as Health from "./Health.ts"
 import * as ModelHandlers from "./ModelHandlers.ts"
+import * as TranscriptionHandlers from "./TranscriptionHandlers.ts"
 
-export type ServerOptions = ChatHandlers.ChatOptions & Edge.EdgeOptions & Health.HealthOptions
+export type ServerOptions = ChatHandlers.ChatOptions &
+  TranscriptionHandlers.TranscriptionOptions &
+  Edge.EdgeOptions &
+  Health.HealthOptions
 
 /**
  * The document as it is published: with the operator's own name where the contract says `svc`, and without the rule
@@ -30,11 +34,12 @@ const published = (serviceName: string) => (document: Record<string, unknown>) =
       .replaceAll("svc-auto", `${serviceName}-auto`)
   ) as Record<string, unknown>
 
-/** The routes, to be served by whichever server the caller provides. */
-export const layer = (options: ServerOptions) => {
+/** The routes on a socket, which is opened when all of them are ready: whoever gets a connection gets an answer. */
+export const layer = <E, R>(options: ServerOptions, socket: Layer.Layer<HttpServer.HttpServer, E, R>) => {
   const api = Api.annotateMerge(OpenApi.annotations({ transform: published(options.serviceName) }))
   const handlers = Layer.mergeAll(
     ChatHandlers.layer(options),
+    TranscriptionHandlers.layer(options),
     ModelHandlers.layer(options),
     GenerationHandlers.layer
   ).pipe(Layer.provide(AuthorizationLayer.layer))
@@ -44,5 +49,7 @@ export const layer = (options: ServerOptions) => {
     Health.layer(options),
     Edge.layer(options)
   )
-  return HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true })
+  return Layer.unwrap(
+    Effect.map(HttpRouter.toHttpEffect(routes), (handler) => HttpServer.serve(handler).pipe(Layer.provideMerge(socket)))
+  )
 }

@@ -7,14 +7,16 @@
  */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Array as Arr, Cause, Context, Duration, Effect, Function, Layer, Pull, Result, Scope } from "effect"
-import { HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
+import { SecureRandom } from "effect/crypto"
+import { HttpBody, HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
 
 import type { Account } from "../catalog/Provider.ts"
 import { broken, type Failure, transient } from "../domain/Failure.ts"
 import * as Auth from "./Auth.ts"
 import { classify } from "./Disconnect.ts"
+import * as FormBody from "./FormBody.ts"
 import { framings } from "./Framing.ts"
-import type { ErrorResponse, Frame, WireRequest } from "./protocols/Protocol.ts"
+import type { ErrorResponse, Form, Frame, Json, WireRequest } from "./protocols/Protocol.ts"
 import type { FrameParser } from "./SseFrames.ts"
 import { defaults, type Timeouts } from "./Timeouts.ts"
 import { monotonicMillis, type Packets, watched } from "./Watchdog.ts"
@@ -33,7 +35,7 @@ const idleSocketMillis = 30_000
 /** One request to one account. */
 export interface Exchange {
   readonly account: Account
-  readonly wire: WireRequest
+  readonly wire: WireRequest<Json | Form>
   /** Makes a failure of an answer without a success status. */
   readonly failure: (response: ErrorResponse) => Failure
 }
@@ -109,14 +111,25 @@ const make = Effect.fnUntraced(function* (timeouts: Timeouts) {
 
 const requestOf = Effect.fnUntraced(function* ({ account, wire }: Exchange, accept: string) {
   const url = `${account.baseUrl}${wire.path}`
-  const body = JSON.stringify(wire.body)
-  const contentType = "application/json"
-  const identity = yield* Auth.headersOf(account, { url, body, contentType })
+  const { body, text } = yield* bodyOf(wire.body)
+  const identity = yield* Auth.headersOf(account, { url, body: text, contentType: body.contentType })
   return HttpClientRequest.post(url).pipe(
-    HttpClientRequest.bodyText(body, contentType),
+    HttpClientRequest.setBody(body),
     HttpClientRequest.setHeaders({ accept, "accept-encoding": "identity", ...wire.headers, ...identity })
   )
 })
+
+/** `text` is what a signature covers; no provider that signs takes a form. */
+const bodyOf = Effect.fnUntraced(function* (content: Json | Form) {
+  if (FormBody.isForm(content)) return { body: FormBody.encode(content, yield* boundary), text: "" }
+  const text = JSON.stringify(content)
+  return { body: HttpBody.text(text, "application/json"), text }
+})
+
+const boundary = Effect.provide(
+  Effect.flatMap(SecureRandom.SecureRandom, (random) => random.uuidV4()),
+  SecureRandom.layerWebCrypto
+)
 
 const mediaOf = (response: HttpClientResponse.HttpClientResponse): string =>
   (response.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? ""

@@ -5,12 +5,15 @@
 import { Array as Arr, Cause, Duration, Effect, Pull, Result, type Scope } from "effect"
 
 import { Catalog } from "../catalog/Catalog.ts"
-import type { ProtocolName } from "../catalog/Model.ts"
+import type { ChatProtocolName } from "../catalog/Model.ts"
 import { type CompletionEvent, isOutput } from "../domain/Completion.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import { broken, Failure, transient } from "../domain/Failure.ts"
+import type { Transcript, TranscriptionRequest } from "../domain/Transcription.ts"
+import * as ChatTranscription from "./ChatTranscription.ts"
 import { type Exchange, HttpTransport } from "./HttpTransport.ts"
 import type { Frame, Protocol, StreamReader, WireCall } from "./protocols/Protocol.ts"
+import { isTranscription, transcriptionProtocols } from "./protocols/Protocols.ts"
 import type { Target } from "./Target.ts"
 import type { Timeouts } from "./Timeouts.ts"
 
@@ -24,10 +27,17 @@ export interface Question {
   readonly affinity?: string
 }
 
+export interface Recording {
+  readonly request: TranscriptionRequest
+  /** The same for models that converse; made for the first of them, and held for all. */
+  readonly question: Effect.Effect<ChatRequest>
+}
+
 export interface Upstream {
   readonly complete: (target: Target, question: Question) => Effect.Effect<ReadonlyArray<CompletionEvent>, Failure>
   /** The stream from its beginning, once its first output or its end is there. */
   readonly open: (target: Target, question: Question) => Effect.Effect<Events, Failure, Scope.Scope>
+  readonly transcribe: (target: Target, recording: Recording) => Effect.Effect<Transcript, Failure>
 }
 
 /** Events before the first output. Only a broken provider sends this much without saying anything. */
@@ -36,18 +46,20 @@ const maxHeldEvents = 1_000
 const farewellPatience = Duration.millis(250)
 
 export const make = Effect.fnUntraced(function* (
-  protocols: Record<ProtocolName, Protocol>,
+  protocols: Record<ChatProtocolName, Protocol>,
   timeouts: Timeouts
 ): Effect.fn.Return<Upstream, never, Catalog | HttpTransport> {
   const catalog = yield* Catalog
   const transport = yield* HttpTransport
 
+  const accountFor = ({ endpoint }: Target) =>
+    Effect.fromNullishOr(catalog.account(endpoint.provider)).pipe(Effect.mapError(() => switchedOff))
+
   const prepare = Effect.fnUntraced(function* (target: Target, question: Question, stream: boolean) {
-    const account = catalog.account(target.endpoint.provider)
-    if (account === undefined) {
-      return yield* new Failure({ reason: { _tag: "Credentials" }, message: "The provider is not switched on." })
-    }
-    const protocol = protocols[target.endpoint.protocol]
+    const { protocol: name } = target.endpoint
+    if (isTranscription(name)) return yield* Effect.die(`${target.endpoint.id} cannot be asked in a conversation`)
+    const account = yield* accountFor(target)
+    const protocol = protocols[name]
     const call: WireCall = {
       request: protocol.takesImageUrls ? question.request : yield* question.inlined,
       ...(question.affinity !== undefined && { affinity: question.affinity }),
@@ -85,8 +97,24 @@ export const make = Effect.fnUntraced(function* (
     })
   )
 
-  return { complete, open }
+  const transcribe = Effect.fnUntraced(function* (target: Target, { question, request }: Recording) {
+    const { protocol, upstream } = target.endpoint
+    if (isTranscription(protocol)) {
+      const account = yield* accountFor(target)
+      const { decode, encode, failure } = transcriptionProtocols[protocol]
+      const wire = encode({ request, upstream, dialect: account.provider.dialect })
+      return yield* Effect.flatMap(transport.json({ account, wire, failure }), (body) =>
+        Effect.fromResult(decode(body))
+      )
+    }
+    const events = yield* complete(target, { request: yield* question, inlined: question })
+    return yield* Effect.fromResult(ChatTranscription.transcriptIn(events))
+  })
+
+  return { complete, open, transcribe }
 })
+
+const switchedOff = new Failure({ reason: { _tag: "Credentials" }, message: "The provider is not switched on." })
 
 const unfinished = Effect.fail(broken("The provider's answer has no end."))
 

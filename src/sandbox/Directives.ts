@@ -1,7 +1,7 @@
 /**
- * What the last user message can ask of the sandbox, in square brackets: faults, to see the gateway deal with them,
- * and tool calls, for which the result of a tool can ask as well. `directives` is the documentation; the README prints
- * it.
+ * What the last user message, or the prompt of a transcription, can ask of the sandbox, in square brackets: faults, to
+ * see the gateway deal with them, a text of one's own, and tool calls, for which the result of a tool can ask as well.
+ * `directives` is the documentation; the README prints it.
  */
 
 export const directives: ReadonlyArray<{ readonly form: string; readonly effect: string }> = [
@@ -25,6 +25,7 @@ export const directives: ReadonlyArray<{ readonly form: string; readonly effect:
   },
   { form: "[fault:… once]", effect: "only the first time this message is seen within a minute" },
   { form: "[fault:… on=gpt-5-mini]", effect: "only at this model" },
+  { form: "[say:some text]", effect: "answers, or transcribes, this and nothing else" },
   { form: "[call:get_weather] [call:a,b]", effect: "calls these tools of the request; a tool's result may ask too" }
 ]
 
@@ -62,11 +63,12 @@ export interface Directives {
   readonly faults: ReadonlyArray<Fault>
   /** Names of tools to call. */
   readonly calls: ReadonlyArray<string>
+  readonly say: string | undefined
   /** The message without its directives. */
   readonly rest: string
 }
 
-const pattern = /\[(fault|call):([^\][]*)\]/gi
+const pattern = /\[(fault|call|say):([^\][]*)\]/gi
 
 /** Reads the directives of a message. A fault that nobody knows is ignored. */
 export const parse = (text: string): Directives => {
@@ -74,6 +76,7 @@ export const parse = (text: string): Directives => {
   return {
     faults: found.flatMap(({ kind, body }) => (kind === "fault" ? faultOf(body.trim().split(/\s+/)) : [])),
     calls: found.flatMap(({ kind, body }) => (kind === "call" ? body.split(",").map((name) => name.trim()) : [])),
+    say: found.find(({ kind }) => kind === "say")?.body.trim(),
     rest: text.replaceAll(pattern, "").trim()
   }
 }

@@ -22,6 +22,15 @@ export interface Breakpoint {
   readonly ttl: "5m" | "1h"
 }
 
+/** A recording that is to be transcribed. */
+export interface Recording {
+  readonly bytes: number
+  readonly extension: string
+  readonly language: string | undefined
+  /** Whose server the sandbox stands in for, as far as the key tells. */
+  readonly account: string
+}
+
 export interface Prompt {
   readonly model: string
   readonly stream: boolean
@@ -35,6 +44,8 @@ export interface Prompt {
   readonly toolResult: string | undefined
   readonly images: number
   readonly audios: number
+  /** Where transcription is all that is asked. */
+  readonly recording?: Recording
   readonly tools: ReadonlyArray<OfferedTool>
   readonly toolChoice: "auto" | "none" | "required" | { readonly name: string }
   readonly parallelCalls: boolean
@@ -73,6 +84,9 @@ export const schemaAskedFor = (system: string): Json | undefined => {
   const asked = wish.exec(system)
   return asked === null ? undefined : Option.getOrElse(decodeSchema(asked[1]), () => ({}))
 }
+
+/** True for a message that asks for what its audio says and nothing else. */
+export const isTranscriptAskedFor = (message: string): boolean => /\bonly the transcript\b/.test(message)
 
 /** Words with the space before them: near enough to tokens. */
 export const tokensOf = (text: string): ReadonlyArray<string> => text.match(/\s*\S+|\s+$/g) ?? []

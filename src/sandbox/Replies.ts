@@ -2,7 +2,7 @@
 import { digest } from "./Digest.ts"
 import { type Directives, parse } from "./Directives.ts"
 import { valueFor } from "./JsonSynthesis.ts"
-import { type Call, type Prompt, type PromptTokens, type Reply, tokensOf } from "./Prompt.ts"
+import { type Call, isTranscriptAskedFor, type Prompt, type PromptTokens, type Reply, tokensOf } from "./Prompt.ts"
 
 /** Characters of a message that are echoed. */
 const echoLength = 160
@@ -48,9 +48,12 @@ const thoughtsOn = (prompt: Prompt): string =>
 /** True for what a sandbox has thought. */
 export const isThought = (text: string): boolean => /^The conversation has \d+ messages\. The sandbox/.test(text)
 
-const textFor = (prompt: Prompt, { faults, rest }: Directives): string => {
+const textFor = (prompt: Prompt, { faults, rest, say }: Directives): string => {
   const length = faults.find((fault) => fault.name === "length")?.tokens
   if (length !== undefined) return Array.from({ length }, (_, index) => `word${index + 1}`).join(" ")
+  if (say !== undefined) return say
+  const heard = heardBy(prompt)
+  if (heard !== undefined) return `The sandbox heard ${heard}.`
   if (prompt.toolResult !== undefined) return answered(prompt, `The tool answered: “${shortened(prompt.toolResult)}”.`)
   const inputs = [
     ...(prompt.images > 0 ? [`${prompt.images} image(s)`] : []),
@@ -62,6 +65,14 @@ const textFor = (prompt: Prompt, { faults, rest }: Directives): string => {
       `It received ${prompt.messages} message(s)${inputs.length > 0 ? ` with ${inputs.join(" and ")}` : ""}. ` +
       `The last one says: “${shortened(rest)}”.`
   )
+}
+
+/** What there is to transcribe, if that is what was asked. The sandbox has no ears, so it says how much it got. */
+const heardBy = ({ audios, lastUserText, recording }: Prompt): string | undefined => {
+  if (recording === undefined)
+    return audios > 0 && isTranscriptAskedFor(lastUserText) ? `${audios} audio clip(s)` : undefined
+  const { bytes, extension, language } = recording
+  return `${bytes} bytes of ${extension}${language === undefined ? "" : ` in ${language}`}`
 }
 
 /** The text itself, or JSON where JSON was asked for. */

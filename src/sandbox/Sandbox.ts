@@ -7,15 +7,16 @@
 import { createServer } from "node:http"
 
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { ByteSize, Clock, Context, Effect, Layer, Result } from "effect"
-import { HttpRouter, HttpServer, HttpServerRequest } from "effect/http"
+import { ByteSize, Clock, Context, Effect, Layer, Result, Stream } from "effect"
+import { HttpRouter, HttpServer, HttpServerRequest, Multipart } from "effect/http"
 
-import type { ProtocolName } from "../catalog/Model.ts"
+import type { ChatProtocolName, ProtocolName } from "../catalog/Model.ts"
 import { anthropicWire } from "./AnthropicWire.ts"
 import { bedrockWire } from "./BedrockWire.ts"
 import * as Directives from "./Directives.ts"
 import { geminiWire } from "./GeminiWire.ts"
 import { openAiResponsesWire } from "./OpenAiResponsesWire.ts"
+import { openAiTranscriptionWire } from "./OpenAiTranscriptionWire.ts"
 import { openAiWire } from "./OpenAiWire.ts"
 import * as Recall from "./Recall.ts"
 import { replyTo } from "./Replies.ts"
@@ -27,10 +28,11 @@ const wires: Record<ProtocolName, Wire<Bytes>> = {
   "openai-responses": openAiResponsesWire,
   "anthropic-messages": anthropicWire,
   gemini: geminiWire,
-  "bedrock-converse": bedrockWire
+  "bedrock-converse": bedrockWire,
+  "openai-transcription": openAiTranscriptionWire
 }
 /** Where providers look for a key. */
-const keyHeaders = ["authorization", "x-api-key", "x-goog-api-key"]
+const keyHeaders = ["authorization", "x-api-key", "x-goog-api-key", "api-key"]
 
 const maxRequest = ByteSize.fromInputUnsafe("64 MiB")
 
@@ -38,7 +40,7 @@ export class Sandbox extends Context.Service<
   Sandbox,
   {
     /** The base URL of a provider that speaks this protocol. Any key will do; endpoints are told apart by it. */
-    readonly baseUrlFor: (protocol: ProtocolName) => string
+    readonly baseUrlFor: (protocol: ChatProtocolName) => string
   }
 >()("tollgate/sandbox/Sandbox") {
   /** Listens on 127.0.0.1, on a free port, for as long as the layer lives. */
@@ -66,15 +68,15 @@ const routes = (recall: Recall.Recall) =>
 const answer = Effect.fnUntraced(
   function* (wire: Wire<Bytes>, recall: Recall.Recall) {
     const request = yield* HttpServerRequest.HttpServerRequest
-    const body = yield* Effect.option(request.json)
-    const read = wire.read(body._tag === "Some" ? body.value : undefined, request.url)
+    const account = keyHeaders.map((name) => request.headers[name]).find((key) => key !== undefined) ?? ""
+    const read = wire.read(yield* bodyOf(request), request.url, account.replace(/^Bearer /, ""))
     if (Result.isFailure(read)) return refusal(wire, { _tag: "Invalid", message: read.failure })
     const prompt = read.success
     const asked = Directives.parse(prompt.lastUserText)
     const faults = yield* recall.applying(asked.faults, {
       message: prompt.lastUserText,
       model: prompt.model,
-      account: keyHeaders.map((name) => request.headers[name]).find((key) => key !== undefined) ?? ""
+      account
     })
     const reply = replyTo(prompt, {
       directives: { ...asked, faults },
@@ -85,3 +87,23 @@ const answer = Effect.fnUntraced(
   },
   Effect.provideService(HttpServerRequest.MaxBodySize, maxRequest)
 )
+
+/** JSON or a form; `undefined` for anything else. A form of unknown length is refused, as by many a proxy. */
+const bodyOf = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<unknown> => {
+  const { "content-length": length, "content-type": type = "" } = request.headers
+  const isForm = type.startsWith("multipart/form-data")
+  const body: Effect.Effect<unknown, unknown> = isForm ? formOf(request) : request.json
+  return isForm && length === undefined ? Effect.undefined : Effect.orElseSucceed(body, () => undefined)
+}
+
+const formOf = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
+  const form = new FormData()
+  yield* Stream.runForEach(request.multipartStream, (part) =>
+    Multipart.isField(part)
+      ? Effect.sync(() => form.append(part.key, part.value))
+      : Effect.map(part.contentEffect, (bytes) =>
+          form.append(part.key, new File([Uint8Array.from(bytes)], part.name, { type: part.contentType }))
+        )
+  )
+  return form
+})

@@ -35,8 +35,11 @@ export interface Wire<Frame extends Bytes = string> {
   readonly base: `/${string}`
   /** Media type of a stream. Default: server-sent events. */
   readonly media?: string
-  /** The prompt, or what a strict provider would say against the request. `target`: path and query of the request. */
-  readonly read: (body: unknown, target: string) => Result.Result<Prompt, string>
+  /**
+   * The prompt, or what a strict provider would say against the request. `body`: JSON or a form; `target`: path and
+   * query of the request; `account`: the key it came with.
+   */
+  readonly read: (body: unknown, target: string, account?: string) => Result.Result<Prompt, string>
   readonly answer: (prompt: Prompt, reply: Reply) => Json
   readonly pieces: (prompt: Prompt, reply: Reply) => ReadonlyArray<Piece<Frame>>
   readonly complain: (complaint: Complaint) => Refusal

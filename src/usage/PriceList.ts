@@ -15,12 +15,14 @@ const Rates = Schema.Struct({
   cacheWrite5m: Money,
   cacheWrite1h: Money,
   audioInput: Money,
-  output: Money
+  output: Money,
+  audioHour: Schema.optionalKey(Money)
 })
 
 export const StoredPrice = Schema.Struct({
   rates: Rates,
-  tiers: Schema.Array(Schema.Struct({ abovePromptTokens: Schema.Finite, rates: Rates }))
+  tiers: Schema.Array(Schema.Struct({ abovePromptTokens: Schema.Finite, rates: Rates })),
+  minimumAudioMillis: Schema.optionalKey(Schema.Finite)
 }) satisfies Schema.Schema<Price>
 
 const encode = Schema.encodeSync(Schema.fromJsonString(StoredPrice))

@@ -12,7 +12,27 @@ import type {
   RequestId
 } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
+import type { Tier } from "../domain/Reasoning.ts"
+import type { AudioLength } from "../domain/Transcription.ts"
 import type { Usage } from "../domain/Usage.ts"
+
+/** Numbers and names that say nothing of what was said. */
+export interface RoutingFeatures {
+  readonly image: boolean
+  readonly audio: boolean
+  readonly tools: boolean
+  readonly forcedTool: boolean
+  readonly structuredOutput: boolean
+  /** Absent when the request left it open. */
+  readonly tier?: Tier
+  readonly promptTokens: number
+  readonly audioTokens: number
+  readonly outputLimit?: number
+  /** The key's allowlist; absent when the key may use every model. */
+  readonly allowed?: ReadonlyArray<ModelId>
+  /** The same for all requests of a session and unlike that of any other; the session's name cannot be read from it. */
+  readonly session?: string
+}
 
 export interface Receipt {
   readonly id: RequestId
@@ -22,6 +42,9 @@ export interface Receipt {
   readonly key: ApiKeyId
   readonly atMillis: number
   readonly callName?: string
+  readonly endUserId?: string
+  /** How long the audio of a transcription plays, and how that is known. */
+  readonly audio?: AudioLength
   readonly stream: boolean
   readonly requestedModel?: string
   /** `completed`, `client_left`, `broken` (by the provider or by us) or the error code the client got. */
@@ -32,6 +55,8 @@ export interface Receipt {
     readonly pinned: boolean
     readonly demand: { readonly [axis: string]: number }
     readonly difficulty: number
+    /** What else the router went by, so that it can be asked again; none in receipts of older versions. */
+    readonly features?: RoutingFeatures
     readonly candidates: ReadonlyArray<{
       readonly model: ModelId
       readonly distance: number
@@ -44,7 +69,7 @@ export interface Receipt {
   /** True when the provider gave no usage and the tokens were counted from what was delivered. */
   readonly usageEstimated: boolean
   readonly catalogVersion: string
-  /** Picodollars per token that were in force, by bucket. */
+  /** Picodollars per token that were in force, by bucket; `audioHour`, where it is there, per hour of audio. */
   readonly rates?: { readonly [bucket: string]: Picodollars }
   readonly held: Picodollars
   readonly cost: Picodollars

@@ -30,11 +30,26 @@ const Attempt = Schema.Struct({
   latencyMillis: Schema.Finite
 })
 
+const Features = Schema.Struct({
+  image: Schema.Boolean,
+  audio: Schema.Boolean,
+  tools: Schema.Boolean,
+  forcedTool: Schema.Boolean,
+  structuredOutput: Schema.Boolean,
+  tier: Schema.optionalKey(Schema.Literals(["none", "low", "high"])),
+  promptTokens: Schema.Finite,
+  audioTokens: Schema.Finite,
+  outputLimit: Schema.optionalKey(Schema.Finite),
+  allowed: Schema.optionalKey(Schema.Array(Ids.ModelId)),
+  session: Schema.optionalKey(Schema.String)
+})
+
 const Routing = Schema.Struct({
   latencyMillis: Schema.Finite,
   pinned: Schema.Boolean,
   demand: Schema.Record(Schema.String, Schema.Finite),
   difficulty: Schema.Finite,
+  features: Schema.optionalKey(Features),
   candidates: Schema.Array(Schema.Struct({ model: Ids.ModelId, distance: Schema.Finite, cost: Money })),
   excluded: Schema.Array(Schema.Struct({ model: Ids.ModelId, because: Schema.String }))
 })
@@ -46,7 +61,8 @@ const Usage = Schema.Struct({
   cacheWrite1h: Schema.Finite,
   audioInput: Schema.Finite,
   output: Schema.Finite,
-  reasoning: Schema.Finite
+  reasoning: Schema.Finite,
+  audioMillis: Schema.optionalKey(Schema.Finite)
 })
 
 export const StoredReceipt = Schema.Struct({
@@ -57,6 +73,10 @@ export const StoredReceipt = Schema.Struct({
   key: Ids.ApiKeyId,
   atMillis: Schema.Finite,
   callName: Schema.optionalKey(Schema.String),
+  endUserId: Schema.optionalKey(Schema.String),
+  audio: Schema.optionalKey(
+    Schema.Struct({ millis: Schema.Finite, basis: Schema.Literals(["header", "size", "broken_header"]) })
+  ),
   stream: Schema.Boolean,
   requestedModel: Schema.optionalKey(Schema.String),
   outcome: Schema.String,

@@ -9,7 +9,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { inject } from "vitest"
 
-import { protocolNames } from "../../src/catalog/Model.ts"
+import { chatProtocolNames } from "../../src/catalog/Model.ts"
 import { protocols } from "../../src/providers/protocols/Protocols.ts"
 import { as, at, chunksOf, costOf, type Json, priced, receiptOf, settledBalance, user } from "../support/Chat.ts"
 import { modelsOf, protocolModels } from "../support/ProtocolModels.ts"
@@ -364,7 +364,7 @@ describeScripted(
 )
 
 /** Protocols whose simulated provider has a cache of marked prefixes. */
-const marking = protocolNames.filter(
+const marking = chatProtocolNames.filter(
   (protocol) => !protocol.startsWith("openai") && protocols[protocol].fields.cacheControl === "translated"
 )
 

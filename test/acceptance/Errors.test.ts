@@ -4,6 +4,8 @@ import { Effect } from "effect"
 
 import { errorTable } from "../../src/api/Errors.ts"
 import { modelId } from "../../src/domain/Ids.ts"
+import { maxFileBytes } from "../../src/http/TranscriptionForm.ts"
+import { audioPart, field } from "../support/Multipart.ts"
 import {
   answers,
   type Behaviour,
@@ -14,6 +16,7 @@ import {
   ScriptedProvider
 } from "../support/ScriptedProvider.ts"
 import { describeScripted, type Reply, type Tenant, TestGateway } from "../support/TestGateway.ts"
+import { transcribe } from "../support/Transcription.ts"
 
 const secret = "the pelican flies at midnight"
 const body = { model: "gpt-4o-mini", messages: [{ role: "user", content: secret }] }
@@ -138,11 +141,15 @@ describeScripted("Errors", (it) => {
       yield* gateway.chat({ ...body, n: 2 }, as(slow))
       const shut = as(yield* gateway.tenant("1", { endpoints: [] }))
       const bound = as(yield* gateway.tenant("1", { models: [modelId("gpt-4o")] }))
-      const replyOf: { readonly [Code in keyof typeof errorTable]: Effect.Effect<Reply> } = {
+      const replyOf: { readonly [Code in keyof typeof errorTable]: Effect.Effect<Reply, never, TestGateway> } = {
         invalid_request: gateway.chat({ ...body, temperature: 3 }),
         invalid_model: gateway.chat({ ...body, model: "nope" }),
         invalid_call_name: gateway.chat({ ...body, metadata: { call_name: " " } }),
+        invalid_end_user_id: transcribe([audioPart(), field("svc", '{"end_user_id":" "}')]),
         unsupported_parameter: gateway.chat({ ...body, n: 2 }),
+        invalid_file_format: transcribe([audioPart({ filename: "speech.txt" })]),
+        file_too_large: transcribe([audioPart({ content: Buffer.alloc(maxFileBytes + 1) })]),
+        unsupported_response_format: transcribe([audioPart(), field("response_format", "srt")]),
         unauthorized: gateway.chat(body, { authorization: "" }),
         insufficient_credits: gateway.chat(body, as(yield* gateway.tenant("0"))),
         endpoint_not_allowed: gateway.chat(body, shut),
@@ -202,6 +209,7 @@ describeScripted("Errors", (it) => {
       const wrong = [
         ["GET", "/v1/chat/completions", "POST"],
         ["PUT", "/v1/chat/completions?x=1", "POST"],
+        ["GET", "/v1/audio/transcriptions", "POST"],
         ["POST", "/v1/models", "GET"],
         ["DELETE", "/v1/models/gpt-4o-mini", "GET"],
         ["POST", "/v1/generations/x", "GET"],

@@ -17,6 +17,7 @@ import {
   receiptOf,
   refusal,
   settledBalance,
+  singles,
   user
 } from "../support/Chat.ts"
 import * as Scripted from "../support/ScriptedProvider.ts"
@@ -81,15 +82,16 @@ describeGateway(
       it.effect(`goes on to the next candidate when the routed model is down, and bills that (stream: ${stream})`, () =>
         Effect.gen(function* () {
           const gateway = yield* TestGateway
+          const tenant = yield* gateway.tenant("1", { models: singles })
           const messages = [user(`[fault:503 first] What is the capital of Chile? ${stream}`)]
-          const reply = yield* gateway.chat({ messages, stream })
+          const reply = yield* gateway.chat({ messages, stream }, as(tenant))
           assert.strictEqual(reply.status, 200)
           const answers: ReadonlyArray<Json> = stream ? chunksOf(reply.text) : [JSON.parse(reply.text)]
           const last = answers.at(-1)
           const served = String(last?.["model"])
           for (const answer of answers) assert.strictEqual(answer["model"], served)
           assert.strictEqual(at(answers[0], "svc", "routed_model"), served)
-          const receipt = yield* receiptOf(last?.["id"])
+          const receipt = yield* receiptOf(last?.["id"], tenant)
           const down = receipt.at("attempts.0.model")
           assert.notStrictEqual(down, served)
           assert.strictEqual(receipt.at("attempts.0.status"), 503)

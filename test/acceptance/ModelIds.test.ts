@@ -2,9 +2,13 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
+import { at } from "../support/Chat.ts"
 import { describeGateway, TestGateway } from "../support/TestGateway.ts"
+import { speech, waveOf } from "../support/WaveFile.ts"
 
 const messages = [{ role: "user" as const, content: "Write a sonnet about tides." }]
+
+const isTranscriber = (card: object): boolean => at(card, "svc", "kind") === "transcription"
 
 describeGateway("Model ids", (it) => {
   it.effect("routes svc-auto, null and an omitted model alike, and never says svc-auto", () =>
@@ -43,10 +47,16 @@ describeGateway("Model ids", (it) => {
       for (const model of listed) {
         assert.deepInclude(model, { object: "model" })
         assert.deepStrictEqual(yield* Effect.promise(() => openai.models.retrieve(model.id)), model)
-        const answer = yield* Effect.promise(() =>
-          openai.chat.completions.create({ model: model.id, messages, max_completion_tokens: 5 })
-        )
-        assert.strictEqual(answer.model, model.id)
+        if (isTranscriber(model)) {
+          const file = new File([Uint8Array.from(waveOf(speech, 32_000))], "second.wav")
+          const { text } = yield* Effect.promise(() => openai.audio.transcriptions.create({ model: model.id, file }))
+          assert.isNotEmpty(text)
+        } else {
+          const answer = yield* Effect.promise(() =>
+            openai.chat.completions.create({ model: model.id, messages, max_completion_tokens: 5 })
+          )
+          assert.strictEqual(answer.model, model.id)
+        }
       }
     })
   )
@@ -59,6 +69,19 @@ describeGateway("Model ids", (it) => {
       assert.strictEqual(reply.at("svc.price_usd_per_mtok.output"), "0.6")
       assert.deepStrictEqual(reply.at("svc.input_modalities"), ["text", "image"])
       assert.strictEqual(reply.at("svc.context_window"), 128_000)
+    })
+  )
+
+  it.effect("says of transcription models that they are, and what they cost by the token or by the hour", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const card = (id: string) => Effect.map(gateway.request("GET", `/v1/models/${id}`), (reply) => reply.at("svc"))
+      const byToken = yield* card("gpt-4o-transcribe")
+      assert.deepInclude(byToken, { kind: "transcription", input_modalities: ["audio"], max_output_tokens: 2_000 })
+      assert.deepInclude(byToken, { providers: ["openai"], tools: false })
+      const byHour = yield* card("whisper-large-v3")
+      assert.deepInclude(byHour, { price_usd_per_audio_hour: "0.111", minimum_audio_seconds: 10, providers: ["groq"] })
+      assert.doesNotHaveAnyKeys(byHour, ["price_usd_per_mtok", "context_window", "max_output_tokens"])
     })
   )
 

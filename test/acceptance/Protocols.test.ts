@@ -5,7 +5,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
-import { type Model, protocolNames } from "../../src/catalog/Model.ts"
+import { type Model, chatProtocolNames } from "../../src/catalog/Model.ts"
 import { protocols } from "../../src/providers/protocols/Protocols.ts"
 import { as, at, chunksOf, type Json, settledBalance, textIn, timeTool, user, weatherTool } from "../support/Chat.ts"
 import { modelsOf, protocolModels } from "../support/ProtocolModels.ts"
@@ -58,7 +58,7 @@ const idOf = (model: Model | undefined): string => model?.id ?? assert.fail("no 
 describeGateway(
   "Every protocol",
   (it) => {
-    for (const protocol of protocolNames) {
+    for (const protocol of chatProtocolNames) {
       const models = modelsOf(protocol)
       const model = idOf(models[0])
       const hearing = models.find(({ modalities }) => modalities.audio)

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 import { modelId, type OrganizationId } from "../../src/domain/Ids.ts"
-import { as, at, chunksOf, receiptOf, user } from "../support/Chat.ts"
+import { as, at, chunksOf, receiptOf, singles, user } from "../support/Chat.ts"
 import * as Scripted from "../support/ScriptedProvider.ts"
 import { ScriptedProvider } from "../support/ScriptedProvider.ts"
 import { describeGateway, describeScripted, type Tenant, TestGateway } from "../support/TestGateway.ts"
@@ -139,7 +139,7 @@ describeGateway("A session", (it) => {
   it.effect("detours around its model while that fails, and returns to it", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
-      const tenant = yield* gateway.tenant("1")
+      const tenant = yield* gateway.tenant("1", { models: singles })
       const first = yield* ask(tenant, { messages: easy, session_id: "s" })
       const failing = [user(`[fault:429 on=${first.model}] And of New Zealand?`)]
       const detour = yield* ask(tenant, { messages: failing, session_id: "s" })

@@ -7,7 +7,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type OpenAI from "openai"
 
-import { protocolNames } from "../../src/catalog/Model.ts"
+import { chatProtocolNames } from "../../src/catalog/Model.ts"
 import { at, type Json, timeTool, user, weatherTool } from "../support/Chat.ts"
 import { protocolModels, thinkersOf } from "../support/ProtocolModels.ts"
 import { describeGateway, TestGateway } from "../support/TestGateway.ts"
@@ -129,12 +129,12 @@ const forgedDetail = (detail: Json): Json => ({
 /** Of the same length and letters, because what is no signature by its looks is not even sent. */
 const altered = (text: string): string => (text.startsWith("x") ? "y" : "x") + text.slice(1)
 
-const firstOf = (protocol: (typeof protocolNames)[number]) => String(thinkersOf(protocol)[0]?.id)
+const firstOf = (protocol: (typeof chatProtocolNames)[number]) => String(thinkersOf(protocol)[0]?.id)
 
 describeGateway(
   "A tool loop",
   (it) => {
-    for (const protocol of protocolNames)
+    for (const protocol of chatProtocolNames)
       for (const stream of [false, true])
         it.effect(
           `of three turns ends in an answer, with every model, ${stream ? "streamed" : "plain"} ` +
@@ -150,7 +150,7 @@ describeGateway(
             })
         )
 
-    for (const protocol of protocolNames)
+    for (const protocol of chatProtocolNames)
       for (const stream of [false, true])
         it.effect(
           `brings the provider what it sealed, letter by letter, ${stream ? "streamed" : "plain"} ` +
@@ -167,8 +167,8 @@ describeGateway(
             })
         )
 
-    for (const from of protocolNames)
-      for (const to of protocolNames)
+    for (const from of chatProtocolNames)
+      for (const to of chatProtocolNames)
         it.effect(`that begins with ${from} goes on with another model over ${to} [${to}: reasoning round trip]`, () =>
           Effect.gen(function* () {
             const { messages } = yield* beginning(firstOf(from), true)
@@ -183,7 +183,7 @@ describeGateway(
     it.effect("can change models at every turn and return to the first", () =>
       Effect.gen(function* () {
         const messages: Array<Json> = [question]
-        const models = [...protocolNames, ...protocolNames].map(firstOf)
+        const models = [...chatProtocolNames, ...chatProtocolNames].map(firstOf)
         for (const [index, model] of models.entries()) {
           const answer = yield* turn(model, messages, index === 0 ? ["get_weather", "get_time"] : ["get_weather"], true)
           const content = index === models.length - 1 ? "Still 12 degrees." : "12 degrees [call:get_weather]"

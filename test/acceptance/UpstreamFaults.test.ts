@@ -9,7 +9,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { inject } from "vitest"
 
-import { type ProtocolName, protocolNames } from "../../src/catalog/Model.ts"
+import { type ChatProtocolName, chatProtocolNames } from "../../src/catalog/Model.ts"
 import { as, at, chunksOf, costOf, type Json, receiptOf, settledBalance, textIn, user } from "../support/Chat.ts"
 import type { Behaviour } from "../support/ScriptedProvider.ts"
 import { ScriptedProvider } from "../support/ScriptedProvider.ts"
@@ -203,18 +203,19 @@ const unbelievable =
   }
 
 /** A provider and a model of its own for each pair, because an endpoint that failed may rest. */
-const nameOf = (protocol: ProtocolName, habit: string): string => `${protocol}-${Object.keys(habits).indexOf(habit)}`
+const nameOf = (protocol: ChatProtocolName, habit: string): string =>
+  `${protocol}-${Object.keys(habits).indexOf(habit)}`
 
 const environment = ({ url }: ScriptedProvider["Service"]) => {
   const file = join(inject("scratch"), `faults-${process.pid}.json`)
-  const providers = protocolNames.map((protocol) => ({
+  const providers = chatProtocolNames.map((protocol) => ({
     id: `p-${protocol}`,
     protocol,
     base_url: url,
     api_key_env: "FAULTY_API_KEY",
     auth: "bearer"
   }))
-  const models = protocolNames.flatMap((protocol) =>
+  const models = chatProtocolNames.flatMap((protocol) =>
     [...Object.keys(habits), "counts"].map((habit) => ({
       id: nameOf(protocol, habit),
       context_window: 100_000,
@@ -274,19 +275,19 @@ describeScripted(
       for (const kind of ["plain", "stream"] as const) {
         const behaviour = habit[kind]
         if (behaviour === undefined) continue
-        const tags = protocolNames.map((protocol) => `[${protocol}: errors]`).join(" ")
+        const tags = chatProtocolNames.map((protocol) => `[${protocol}: errors]`).join(" ")
         it.effect(`${name} (${kind}) is ${habit.gives === "answer" ? "understood" : "a failure"} ${tags}`, () =>
           Effect.gen(function* () {
             const provider = yield* ScriptedProvider
             yield* provider.script((response, received) => {
               // The model is in the path or in the body, and its name begins with its protocol.
               const where = `${received.path} ${String(received.body["model"])}`
-              const protocol = protocolNames.find((one) => where.includes(nameOf(one, name)))
+              const protocol = chatProtocolNames.find((one) => where.includes(nameOf(one, name)))
               if (protocol === undefined) return void response.destroy()
               return behaviour(samples[protocol])(response, received)
             })
             const check = habit.gives === "answer" ? assertAnswered : assertFailed
-            yield* Effect.forEach(protocolNames, (one) => check(nameOf(one, name), kind === "stream"), {
+            yield* Effect.forEach(chatProtocolNames, (one) => check(nameOf(one, name), kind === "stream"), {
               concurrency: "unbounded"
             })
           })
@@ -300,10 +301,10 @@ describeScripted(
           const gateway = yield* TestGateway
           yield* provider.script((response, received) => {
             const where = `${received.path} ${String(received.body["model"])}`
-            const protocol = protocolNames.find((one) => where.includes(one)) ?? assert.fail(where)
+            const protocol = chatProtocolNames.find((one) => where.includes(one)) ?? assert.fail(where)
             return json(unbelievable(count)(samples[protocol].plain(text)))()(response, received)
           })
-          for (const protocol of protocolNames) {
+          for (const protocol of chatProtocolNames) {
             const tenant = yield* gateway.tenant("1")
             const { last, reply } = yield* told(nameOf(protocol, "counts"), false, tenant)
             assert.strictEqual(reply.status, 200, reply.text)

@@ -25,12 +25,16 @@ const undone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 const small = tokens({ input: 1_000, cacheRead: 500, cacheWrite5m: 20, output: 300, reasoning: 100 })
 const large = tokens({ input: 190_000, cacheRead: 20_000, output: 50 })
 
+const short = { millis: 3_700, basis: "header" } as const
+const transcribed = tokens({ input: 3, audioInput: 37, output: 12, audioMillis: 10_000 })
+
 interface History {
   readonly organization: OrganizationId
   readonly other: OrganizationId
   readonly completed: RequestId
   readonly left: RequestId
   readonly refunded: RequestId
+  readonly heard: RequestId
 }
 
 /** Charges of a long history. */
@@ -38,13 +42,16 @@ const many = 10_000
 
 let histories = 0
 
-/** All ways a request can end, at two prices. The first of them is this history's alone. */
+/** All ways a request can end, at three prices. The first two of them are this history's alone. */
 const history = Effect.gen(function* () {
-  const price = `1.${String(++histories).padStart(6, "0")}`
+  const fraction = String(++histories).padStart(6, "0")
   const organization = yield* funded(10_000_000_000_000)
   const other = yield* funded(1)
   const ended = (outcome: string, usage: typeof small | undefined) => request(organization, { outcome, usage })
-  const completed = yield* Effect.provide(ended("completed", small), atPrice(price), { local: true })
+  const completed = yield* Effect.provide(ended("completed", small), atPrice(`1.${fraction}`), { local: true })
+  const heard = yield* request(organization, { outcome: "completed", usage: transcribed, audio: short }).pipe(
+    Effect.provide(atPrice(`3.${fraction}`), { local: true })
+  )
   return yield* Effect.gen(function* () {
     yield* ended("completed", small)
     yield* ended("completed", large)
@@ -52,7 +59,7 @@ const history = Effect.gen(function* () {
     const left = yield* ended("client_left", tokens({ output: 1_000_000 }))
     const refunded = yield* ended("broken", undefined)
     yield* ended("insufficient_credits", undefined)
-    return { organization, other, completed, left, refunded } satisfies History
+    return { organization, other, completed, left, refunded, heard } satisfies History
   }).pipe(Effect.provide(atPrice("2"), { local: true }))
 }).pipe(withLedger)
 
@@ -100,6 +107,26 @@ const corruptions: Record<string, Corruption> = {
   "a refunded request's receipt was given a cost": {
     named: "receipt_cost",
     sql: ({ refunded }) => `UPDATE request_log SET receipt = receipt || '{"cost":"1"}' WHERE id = '${refunded}'`
+  },
+  "a receipt's time was changed": {
+    named: ["receipt_time", "receipt_cost"],
+    sql: ({ heard }) =>
+      `UPDATE request_log SET receipt = jsonb_set(receipt, '{usage,audioMillis}', '10001') WHERE id = '${heard}'`
+  },
+  "a receipt's time was left out": {
+    named: ["receipt_time", "receipt_cost"],
+    sql: ({ heard }) => `UPDATE request_log SET receipt = receipt #- '{usage,audioMillis}' WHERE id = '${heard}'`
+  },
+  "a receipt's audio is longer than what was billed": {
+    named: "receipt_time",
+    sql: ({ heard }) =>
+      `UPDATE request_log SET receipt = jsonb_set(receipt, '{audio,millis}', '60000') WHERE id = '${heard}'`
+  },
+  "a stored price by time was changed": {
+    named: ["receipt_rates", "receipt_cost"],
+    sql: ({ heard }) => `UPDATE price_list SET price = jsonb_set(price, '{rates,audioHour}', '"7"')
+      WHERE endpoint = 'acme/acme-ear'
+        AND catalog_version = (SELECT receipt->>'catalogVersion' FROM request_log WHERE id = '${heard}')`
   },
   "a receipt was made unreadable": {
     named: "unreadable_receipt",
@@ -167,7 +194,7 @@ describeOnEngines("Audit", (it) => {
       yield* history
       const { findings, ...report } = yield* audit
       assert.deepStrictEqual([findings, report.counts], [[], {}])
-      assert.deepStrictEqual([report.accounts, report.holds, report.receipts, report.charges], [2, 0, 7, 5])
+      assert.deepStrictEqual([report.accounts, report.holds, report.receipts, report.charges], [2, 0, 8, 6])
     })
   )
 

@@ -16,6 +16,7 @@ import {
   type RequestId
 } from "../../src/domain/Ids.ts"
 import { type Picodollars, zero } from "../../src/domain/Money.ts"
+import type { AudioLength } from "../../src/domain/Transcription.ts"
 import { none, promptTokens, type Usage } from "../../src/domain/Usage.ts"
 import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
 import { chargeForDelivered } from "../../src/ledger/Pricing.ts"
@@ -24,7 +25,7 @@ import type { Receipt } from "../../src/usage/Receipt.ts"
 import { encode } from "../../src/usage/StoredReceipt.ts"
 import { newRequest, pico } from "../ledger/TestLedger.ts"
 
-/** One model with a tier, at this price of its input. */
+/** A chat model with a tier, at this price of its input, and a transcription model priced by the time. */
 const overlay = (input: string) =>
   JSON.stringify({
     providers: [{ id: "acme", protocol: "openai-chat", base_url: "https://acme.test" }],
@@ -46,6 +47,9 @@ const overlay = (input: string) =>
           }
         ]
       }
+    ],
+    transcription_models: [
+      { id: "acme-ear", endpoints: [{ provider: "acme", price_usd_per_audio_hour: 0.111, minimum_audio_seconds: 10 }] }
     ]
   })
 
@@ -67,21 +71,26 @@ interface Ending {
   readonly outcome: string
   /** `undefined`: nothing is charged. */
   readonly usage: Usage | undefined
+  /** Of a transcription. */
+  readonly audio?: AudioLength
 }
 
-const acme = Effect.map(Catalog, (catalog): Endpoint => {
-  const found = catalog.lookup("acme-1")
-  if (found._tag !== "Served") throw new Error("acme-1 is not served")
-  return found.model.endpoints[0]
-})
+const modelOf = ({ audio }: Ending) => (audio === undefined ? "acme-1" : "acme-ear")
+
+const endpointOf = (ending: Ending) =>
+  Effect.map(Catalog, (catalog): Endpoint => {
+    const found = catalog.lookup(modelOf(ending))
+    if (found._tag !== "Served") throw new Error("acme is not served")
+    return found.model.endpoints[0]
+  })
 
 const receiptOf = Effect.fnUntraced(function* (
   request: RequestId,
   organization: OrganizationId,
   ending: Ending & { readonly held: Picodollars; readonly cost: Picodollars }
 ) {
-  const { cost, held, outcome, usage } = ending
-  const endpoint = yield* acme
+  const { audio, cost, held, outcome, usage } = ending
+  const endpoint = yield* endpointOf(ending)
   const { version } = yield* Catalog
   return {
     id: request,
@@ -92,7 +101,8 @@ const receiptOf = Effect.fnUntraced(function* (
     atMillis: yield* Clock.currentTimeMillis,
     stream: false,
     outcome,
-    served: { model: modelId("acme-1"), endpoint: endpoint.id },
+    ...(audio && { audio }),
+    served: { model: modelId(modelOf(ending)), endpoint: endpoint.id },
     attempts: [],
     usageEstimated: false,
     ...(usage && { usage, rates: { ...ratesFor(endpoint.price, promptTokens(usage)) } }),
@@ -112,7 +122,7 @@ const log = Effect.fnUntraced(function* (receipt: Receipt) {
 /** One request from its hold to its receipt, as the gateway does it. */
 export const request = Effect.fnUntraced(function* (organization: OrganizationId, ending: Ending) {
   const ledger = yield* CreditLedger
-  const { price } = yield* acme
+  const { price } = yield* endpointOf(ending)
   const id = newRequest()
   const held = pico(5_000_000_000)
   const { usage } = ending

@@ -60,6 +60,7 @@ describe("Catalog", () => {
   it("ships only models of protocols we speak, each priced and profiled for exactly the tiers it serves", () => {
     assert.isAbove(shipped.models.size, 40)
     for (const model of shipped.models.values()) {
+      if (model.kind !== "chat") continue
       for (const tier of ["none", "low", "high"] as const) {
         assert.strictEqual(model.profiles[tier] !== undefined, servesTier(model, tier), `${model.id} ${tier}`)
       }
@@ -99,7 +100,14 @@ describe("Catalog", () => {
       const { known, lookup, models } = yield* catalog(["mistral"])
       assert.deepStrictEqual(
         models.map((model) => String(model.id)),
-        ["codestral-latest", "mistral-large-4", "mistral-medium-latest", "mistral-small-latest", "voxtral-small-latest"]
+        [
+          "codestral-latest",
+          "mistral-large-4",
+          "mistral-medium-latest",
+          "mistral-small-latest",
+          "voxtral-mini-latest",
+          "voxtral-small-latest"
+        ]
       )
       assert.strictEqual(known.length, shipped.models.size)
       assert.deepStrictEqual(lookup("gpt-7"), { _tag: "Unknown" })

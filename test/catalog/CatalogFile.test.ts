@@ -184,7 +184,7 @@ describe("CatalogFile", () => {
       cacheWrite1h: 1_000_000n,
       audioInput: 1_000_000n,
       output: 2_000_000n
-    })
+    } as never)
     assert.strictEqual(rates({ cache_write: 1.25 }).cacheWrite1h, 1_250_000n)
     assert.strictEqual(rates({ input: 0, output: "0" }).output, 0n)
   })

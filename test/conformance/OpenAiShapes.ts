@@ -81,6 +81,11 @@ export const chunkThatEndsWith = <Reason extends z.ZodType>(reason: Reason) =>
 
 export const chunk = chunkThatEndsWith(finishReason.nullable()) satisfies z.ZodType<OpenAI.ChatCompletionChunk>
 
+export const transcription = z.object({
+  text: z.string(),
+  usage: z.object({ type: z.literal("tokens"), input_tokens: count, output_tokens: count, total_tokens: count })
+}) satisfies z.ZodType<OpenAI.Audio.Transcription>
+
 export const model = z.object({
   id: z.string().min(1),
   object: z.literal("model"),

@@ -1,12 +1,15 @@
-/** Models, receipts and errors are OpenAI's where it has them, and all are what `/openapi.json` says of them. */
+/** Answers beside those of chat, and errors, are OpenAI's where it has them, and all are what `/openapi.json` says. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
 import { errorTable } from "../../src/api/Errors.ts"
 import { modelId } from "../../src/domain/Ids.ts"
+import { maxFileBytes } from "../../src/http/TranscriptionForm.ts"
 import { onEmbedded } from "../clients/EmbeddedGateway.ts"
 import { as, type Json, receiptOf, user } from "../support/Chat.ts"
+import { audioPart } from "../support/Multipart.ts"
 import { type Reply, TestGateway } from "../support/TestGateway.ts"
+import { transcribe, transcribeWith, transcriptionPath as audio } from "../support/Transcription.ts"
 import * as Theirs from "./OpenAiShapes.ts"
 import * as Ours from "./OurShapes.ts"
 import { assertShape, published } from "./PublishedDocument.ts"
@@ -30,6 +33,22 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, beside chat answer
         assertShape(Theirs.model, card, String(listed["id"]))
         assertShape(Ours.model, card, String(listed["id"]))
         declared("get", "/v1/models/{id}", 200, json, card, String(listed["id"]))
+      }
+    })
+  )
+
+  it.effect("the transcriptions are valid, as JSON and as text, and so are their receipts", () =>
+    Effect.gen(function* () {
+      const declared = yield* published
+      const whole = yield* transcribeWith({ model: "whisper-1" })
+      assertShape(Theirs.transcription, JSON.parse(whole.text), "a transcription")
+      declared("post", audio, 200, json, JSON.parse(whole.text), "a transcription")
+      const text = yield* transcribeWith({ response_format: "text", svc: '{"call_name":"a","end_user_id":"b"}' })
+      declared("post", audio, 200, "text/plain", text.text, "a transcript")
+      const timed = yield* transcribeWith({ model: "gpt-transcribe" })
+      for (const reply of [whole, text, timed]) {
+        const receipt = yield* receiptOf(reply.headers.get("x-request-id"))
+        declared("get", "/v1/generations/{id}", 200, json, JSON.parse(receipt.text), receipt.text)
       }
     })
   )
@@ -64,7 +83,7 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, beside chat answer
       const stranger = { authorization: "Bearer tg-nobody" }
       yield* gateway.chat(hello, slow)
       const prompt = (content: string) => ({ ...hello, messages: [user(content)] })
-      const cases: ReadonlyArray<readonly [path: string, reply: Effect.Effect<Reply>]> = [
+      const cases: ReadonlyArray<readonly [path: string, reply: Effect.Effect<Reply, never, TestGateway>]> = [
         [chat, gateway.chat({ ...hello, temperature: 3 })],
         [chat, gateway.chat("{")],
         [chat, gateway.chat({ ...hello, model: "nope" })],
@@ -80,6 +99,22 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, beside chat answer
         [chat, gateway.chat(hello, slow)],
         [chat, gateway.chat(prompt("[fault:429] Hi"))],
         [chat, gateway.chat(prompt("[fault:500] Hi"))],
+        [audio, transcribe([])],
+        [audio, transcribe([audioPart({ filename: "speech.txt" })])],
+        [audio, transcribe([audioPart({ content: Buffer.alloc(maxFileBytes + 1) })])],
+        [audio, transcribeWith({ model: "nope" })],
+        [audio, transcribeWith({ response_format: "srt" })],
+        [audio, transcribeWith({ call_name: "" })],
+        [audio, transcribeWith({ svc: '{"end_user_id":""}' })],
+        [audio, transcribeWith({}, stranger)],
+        [audio, transcribeWith({}, poor)],
+        [audio, transcribeWith({}, shut)],
+        [audio, transcribeWith({}, bound)],
+        [audio, transcribeWith({}, { "idempotency-key": "once" })],
+        [audio, transcribeWith({ prompt: "another" }, { "idempotency-key": "once" })],
+        [audio, transcribeWith({}, slow)],
+        [audio, transcribeWith({ model: "gpt-transcribe", prompt: "[fault:429]" })],
+        [audio, transcribeWith({ model: "gemini-2.5-flash", prompt: "[fault:500]" })],
         ["/v1/models", gateway.request("GET", "/v1/models", undefined, stranger)],
         ["/v1/models", gateway.request("GET", "/v1/models", undefined, slow)],
         ["/v1/models", gateway.request("GET", "/v1/models", undefined, shut)],
@@ -96,7 +131,7 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, beside chat answer
         seen.add(reply.at("error.code"))
         if (reply.status === 200) continue
         assertShape(Theirs.errorBody, body, about)
-        declared(path === chat ? "post" : "get", path, reply.status, json, body, about)
+        declared(path === chat || path === audio ? "post" : "get", path, reply.status, json, body, about)
       }
       // No document can declare what happens beside its paths.
       const beside = ["method_not_allowed"]

@@ -78,4 +78,9 @@ export const chunks = {
 }
 
 /** What is known of a model beside OpenAI's members is under `svc`. */
-export const model = z.looseObject({ svc: z.looseObject({ price_usd_per_mtok: z.looseObject({}) }) })
+export const model = z.looseObject({
+  svc: z.xor([
+    z.looseObject({ price_usd_per_mtok: z.looseObject({}), context_window: z.int(), max_output_tokens: z.int() }),
+    z.looseObject({ price_usd_per_audio_hour: z.string(), kind: z.literal("transcription") })
+  ])
+})

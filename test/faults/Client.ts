@@ -1,5 +1,6 @@
 /** A client that writes down what it was told about each of its requests, and believes nothing else. */
 import { setTimeout as pause } from "node:timers/promises"
+import { inspect } from "node:util"
 
 import { usd } from "../support/TestGateway.ts"
 import { type Fate, promptOf } from "./Upstream.ts"
@@ -27,6 +28,8 @@ export interface Told {
   /** `usage.cost`, in picodollars. */
   cost?: bigint
   status?: number
+  /** What the client made of a `cut`, for when a suite fails. */
+  trouble?: string
   /** Milliseconds since the epoch. */
   at: number
 }
@@ -40,6 +43,8 @@ const readPlain = async (response: Response, told: Told): Promise<void> => {
   told.cost = costIn(text)
 }
 
+const end = "data: [DONE]\n\n"
+
 const readStream = async (response: Response, told: Told, leave: () => boolean): Promise<void> => {
   let text = ""
   const decoder = new TextDecoder()
@@ -47,7 +52,8 @@ const readStream = async (response: Response, told: Told, leave: () => boolean):
     text += decoder.decode(bytes, { stream: true })
     if (leave()) return
   }
-  if (!text.endsWith("data: [DONE]\n\n")) throw new Error("a bare end")
+  // The first end is the only one, and nothing follows it.
+  if (text.indexOf(end) !== text.length - end.length) throw new Error(`a wrong end: ${text.slice(-500)}`)
   const failed = text.includes("The gateway was stopped") ? "stopped" : "failed"
   told.outcome = text.includes('"finish_reason":"error"') ? failed : "answered"
   told.cost = costIn(text.slice(text.lastIndexOf('"usage"')))
@@ -97,6 +103,7 @@ export const ask = async (question: Ask): Promise<Told> => {
   } catch (cause) {
     const refused = cause instanceof Error && /ECONNREFUSED/.test(String(Reflect.get(cause.cause ?? {}, "code")))
     told.outcome = controller.signal.aborted ? "left" : refused ? "unreachable" : "cut"
+    if (told.outcome === "cut") told.trouble = inspect(cause)
   }
   told.at = Date.now()
   return told

@@ -90,6 +90,9 @@ const calls = async (
   }
 }
 
+/** The second that a charge waits for a database that is away, and what busy processes take to pass its answer on. */
+const aftermathMillis = 1_500
+
 /** While the server was down and coming back, in milliseconds since the epoch. */
 type Outage = readonly [from: number, to: number]
 
@@ -108,7 +111,7 @@ const havoc = async (
     if (killed % 5 === 2) {
       const from = Date.now()
       await server.crash()
-      outages.push([from, Date.now() + 1_000])
+      outages.push([from, Date.now() + aftermathMillis])
     } else if (killed % 5 === 4) cuts += await cut()
     await pause(upTo(100))
     await place?.gateway.kill()
@@ -196,6 +199,6 @@ describe.skipIf(bin === undefined)("Gateways that are killed", () => {
   it.live(
     `leave books that agree, no holds, and exactly the charges of what was answered, after ${kills} kills`,
     () => suite(bin ?? "").pipe(Effect.scoped, Effect.provide(ScriptedProvider.layer)),
-    30_000 + kills * 4_000
+    60_000 + kills * 6_000
   )
 })

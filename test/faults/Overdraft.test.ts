@@ -3,24 +3,36 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
 import { as, receiptOf, settledBalance, user } from "../support/Chat.ts"
-import { describeGateway, TestGateway, usd } from "../support/TestGateway.ts"
+import * as ScriptedProvider from "../support/ScriptedProvider.ts"
+import { describeScripted, TestGateway, usd } from "../support/TestGateway.ts"
 
 const crowd = 1_000
 const paidFor = 10
 
-describeGateway("A crowd", (it) => {
+describeScripted("A crowd", (it) => {
   it.effect(
     "overdraws its organization by less than one hold, and whoever is refused is told 402",
     () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
-        // Long enough for all to be decided before the first one gives back what it did not use.
-        const slow = { model: "gpt-4.1-mini", messages: [user("[fault:stall 5000ms] Hello.")] }
-        const probe = yield* gateway.chat({ ...slow, messages: [user("[fault:stall 0001ms] Hello.")] })
+        const provider = yield* ScriptedProvider.ScriptedProvider
+        const question = { model: "gpt-4.1-mini", messages: [user("Hello.")] }
+        const probe = yield* gateway.chat(question)
         const hold = usd(String((yield* receiptOf(probe.at("id"))).at("held_usd")))
         // A picodollar less than ten holds: the tenth is granted with the last of the balance.
         const credit = hold * BigInt(paidFor) - 1n
         const tenant = yield* gateway.tenant((Number(credit) / 1e12).toFixed(12), { requestsPerMinute: 10 * crowd })
+        // Nobody is answered, and gives back what it did not use, before everyone is let in or refused.
+        let undecided = crowd
+        const all = Promise.withResolvers<void>()
+        const decide = () => {
+          if (--undecided === 0) all.resolve()
+        }
+        yield* provider.script(async (response, received) => {
+          decide()
+          await all.promise
+          return ScriptedProvider.answers("ok")(response, received)
+        })
         let least: bigint = credit
         const watching = Effect.forever(
           Effect.andThen(
@@ -32,7 +44,11 @@ describeGateway("A crowd", (it) => {
         )
         const asking = Effect.forEach(
           Array.from({ length: crowd }),
-          () => Effect.map(gateway.chat(slow, as(tenant)), ({ status, text }) => ({ status, text })),
+          () =>
+            Effect.map(gateway.chat(question, as(tenant)), ({ status, text }) => {
+              if (status !== 200) decide()
+              return { status, text }
+            }),
           { concurrency: "unbounded" }
         )
         const replies = yield* Effect.raceFirst(asking, watching)

@@ -7,6 +7,7 @@ import { type ModelId, modelId } from "../../src/domain/Ids.ts"
 import { zero } from "../../src/domain/Money.ts"
 import type { ChatInput } from "../../src/gateway/ChatInput.ts"
 import { ChooseTargets } from "../../src/gateway/ChooseTargets.ts"
+import { requirementsOf } from "../../src/routing/Eligibility.ts"
 import { type Exclusion, Router } from "../../src/routing/Router.ts"
 import { SessionPins } from "../../src/routing/SessionPins.ts"
 import { callOf, request, targetOf } from "./calls.ts"
@@ -40,6 +41,7 @@ const choose = (world: World, input: Partial<ChatInput> = {}, allowed?: Readonly
     }),
     Layer.succeed(Router, {
       exclusionOf: because,
+      rankFeatures: () => assert.fail("the conversation is at hand"),
       rank: () => ({
         candidates: world.models
           .filter((model) => because(model) === undefined)
@@ -48,8 +50,7 @@ const choose = (world: World, input: Partial<ChatInput> = {}, allowed?: Readonly
           const why = because(model)
           return why === undefined ? [] : [{ model: model.id, because: why }]
         }),
-        demand: {},
-        difficulty: 0
+        features: { needs: requirementsOf({ request, promptTokens: 0, allowed: undefined }), demand: undefined }
       })
     }),
     Layer.succeed(SessionPins, {

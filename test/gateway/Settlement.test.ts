@@ -2,11 +2,12 @@ import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Exit, Logger, Scope, Stream } from "effect"
 import { HttpServerError } from "effect/http"
 
+import { InternalError } from "../../src/api/Errors.ts"
 import type { CompletionEvent } from "../../src/domain/Completion.ts"
 import { broken, type Failure } from "../../src/domain/Failure.ts"
 import { Meter } from "../../src/gateway/Meter.ts"
 import { ReceiptDraft } from "../../src/gateway/ReceiptDraft.ts"
-import { metered } from "../../src/gateway/Settlement.ts"
+import { type ClosingSignal, metered } from "../../src/gateway/Settlement.ts"
 import { callOf, finish, holdOf, request, targetOf, text, usage } from "./calls.ts"
 
 const stopped = Cause.interrupt(1)
@@ -16,16 +17,21 @@ const left = Cause.annotate(stopped, HttpServerError.ClientAbort.annotation)
 /** Reads up to `take` items of a metered stream and closes its scope, as when its client leaves. */
 const read = Effect.fnUntraced(function* (
   events: Stream.Stream<CompletionEvent, Failure>,
-  options: { readonly take?: number; readonly held?: bigint; readonly end?: Cause.Cause<never> } = {}
+  options: {
+    readonly take?: number
+    readonly held?: bigint
+    readonly end?: Cause.Cause<never>
+    readonly closing?: ClosingSignal
+  } = {}
 ) {
   const target = targetOf("m")
   const { charges, hold } = holdOf(options.held ?? 1_000_000n)
-  const draft = new ReceiptDraft(callOf(), "v1", 0)
+  const draft = new ReceiptDraft({ ...callOf(), stream: true }, "v1", 0)
   const answer = { target, attempts: [], value: events }
   draft.answered(answer, 5)
   const meter = new Meter({ request, promptTokens: 40, outputLimit: 100 })
   const scope = yield* Scope.make()
-  const stream = yield* Scope.provide(metered({ answer, meter, hold, draft }), scope)
+  const stream = yield* Scope.provide(metered({ answer, meter, hold, draft }, options.closing ?? Effect.never), scope)
   const items = yield* Stream.runCollect(Stream.take(stream, options.take ?? Infinity))
   const before = [...charges]
   yield* Scope.close(scope, Exit.failCause(options.end ?? left))
@@ -103,4 +109,26 @@ describe("Settlement of a stream", () => {
         assert.deepStrictEqual([seen.charges, seen.outcome, seen.cost], [[], "broken", 0n])
       }).pipe(Effect.provide(Logger.layer([])))
     )
+
+  it.effect("has one end, and is charged only if that is the answer's own, at whatever moment the gateway closes", () =>
+    Effect.gen(function* () {
+      const ends: Array<string | undefined> = []
+      for (let turns = 0; turns < 40; turns++) {
+        const closing = Effect.andThen(
+          Effect.repeat(Effect.yieldNow, { times: turns }),
+          Effect.fail(InternalError.of("The gateway was stopped"))
+        )
+        const events = Stream.tap(Stream.rechunk(Stream.fromIterable(whole), 1), () => Effect.yieldNow)
+        const { charges, outcome, types } = yield* read(events, { closing })
+        const end = types.at(-1)
+        assert.deepStrictEqual(
+          types.filter((type) => type !== "text"),
+          [end]
+        )
+        assert.deepStrictEqual([charges, outcome], end === "settled" ? [[60n], "completed"] : [[], "broken"])
+        ends.push(end)
+      }
+      assert.sameMembers([...new Set(ends)], ["broken", "settled"])
+    })
+  )
 })

@@ -61,6 +61,7 @@ export const targetOf = (name: string): Target => {
   } as const
   const model = {
     id: modelId(name),
+    kind: "chat",
     created: 0,
     ownedBy: "acme",
     modalities: { image: false, audio: false },
@@ -81,7 +82,8 @@ export const holdOf = (amount: bigint) => {
   const hold: Hold = {
     request: heldRequestId(requestId(id)),
     amount: picodollars(amount),
-    settle: (actual) => Effect.sync(() => void charges.push(actual))
+    // A charge takes its time.
+    settle: (actual) => Effect.andThen(Effect.yieldNow, () => Effect.sync(() => void charges.push(actual)))
   }
   return { hold, charges }
 }

@@ -23,6 +23,9 @@ const options: StreamOptions = {
   closing: Effect.never
 }
 
+const closingAfter = (seconds: number) =>
+  Effect.delay(Effect.fail(InternalError.of("The gateway was stopped")), Duration.seconds(seconds))
+
 const text = (words: string): StreamItem => ({ type: "text", text: words })
 const settled: StreamItem = { type: "settled", finishReason: "stop", usage: none, cost: picodollars(7n) }
 
@@ -146,6 +149,36 @@ describe("ChatStream", () => {
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(yield* heard, [])
     })
+  )
+
+  it.effect("says nothing after the last frame, however late its client reads that", () =>
+    Effect.gen(function* () {
+      const { body } = yield* respond(opened(paced([0, text("a")], [1, settled])), options)
+      if (body._tag !== "Stream") return assert.fail("the response is no stream")
+      const reading = yield* body.stream.pipe(
+        Stream.decodeText,
+        Stream.tap(() => Effect.sleep("30 seconds")),
+        Stream.mkString,
+        Effect.forkScoped
+      )
+      yield* TestClock.adjust("5 minutes")
+      assert.isTrue((yield* Fiber.join(reading)).endsWith("data: [DONE]\n\n"))
+    })
+  )
+
+  it.effect(
+    "lets no answer begin when the gateway closes: an error before the gate opens, an error chunk behind it",
+    () =>
+      Effect.gen(function* () {
+        const early = yield* Effect.forkScoped(respond(Effect.never, { ...options, closing: closingAfter(9) }))
+        const late = yield* Effect.forkScoped(respond(Effect.never, { ...options, closing: closingAfter(19) }))
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual(yield* Fiber.await(early), yield* Effect.exit(closingAfter(0)))
+        const { heard } = yield* listen(yield* Fiber.join(late))
+        assert.deepStrictEqual(yield* heard, [": keep-alive"])
+        yield* TestClock.adjust("9 seconds")
+        assert.deepStrictEqual(yield* heard, ["begins", "error internal_error 0", "data: [DONE]"])
+      })
   )
 
   for (const seconds of [5, 15])

@@ -2,13 +2,13 @@
  * Providers under a script: one real server whose endpoints do as told, and a tiny protocol to speak with them. What
  * happens on the wire (resets, pages, half answers) is real; only the words are made up.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
 import { Context, Duration, Effect, Layer, Logger, Redacted, Result } from "effect"
 
 import { Catalog } from "../../src/catalog/Catalog.ts"
-import { type Endpoint, type Model, type ProtocolName, protocolNames } from "../../src/catalog/Model.ts"
+import { type ChatProtocolName, chatProtocolNames, type Endpoint, type Model } from "../../src/catalog/Model.ts"
 import type { Account } from "../../src/catalog/Provider.ts"
 import type { CompletionEvent } from "../../src/domain/Completion.ts"
 import type { ChatRequest } from "../../src/domain/Conversation.ts"
@@ -21,8 +21,16 @@ import { Health } from "../../src/providers/Health.ts"
 import { HttpTransport } from "../../src/providers/HttpTransport.ts"
 import { ImageFetch } from "../../src/providers/ImageFetch.ts"
 import type { Json, Protocol } from "../../src/providers/protocols/Protocol.ts"
+import { protocols } from "../../src/providers/protocols/Protocols.ts"
 import type { Target } from "../../src/providers/Target.ts"
 import { defaults } from "../../src/providers/Timeouts.ts"
+
+/** A request as it came over the wire. */
+export interface Received {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
 
 export type Behaviour = (response: ServerResponse, request: IncomingMessage) => void
 
@@ -32,6 +40,7 @@ export class Script extends Context.Service<
     /** A target that does these things in turn, and the last of them ever after. */
     readonly target: (name: string, ...behaviours: ReadonlyArray<Behaviour>) => Target
     readonly calls: (target: Target) => number
+    readonly received: (target: Target) => ReadonlyArray<Received>
     /** Settles when the server sees the connection of this target's latest call close before it was answered. */
     readonly aborted: (target: Target) => Effect.Effect<void>
     /** Sockets that were opened so far. */
@@ -54,6 +63,7 @@ export const targetOf = (name: string, contextWindow = 1_000, model = name): Tar
   }
   const served: Model = {
     id: modelId(model),
+    kind: "chat",
     created: 0,
     ownedBy: "test",
     modalities: { image: false, audio: false },
@@ -84,15 +94,24 @@ export const request: ChatRequest = {
 const scriptLayer = Layer.effectContext(
   Effect.gen(function* () {
     const scripts = new Map<string, Array<Behaviour>>()
-    const counts = new Map<string, number>()
+    const received = new Map<string, Array<Received>>()
     const closings = new Map<string, Promise<void>>()
     let sockets = 0
     const server = createServer((incoming, response) => {
-      const name = incoming.url?.split("/")[1] ?? ""
-      const call = counts.get(name) ?? 0
-      counts.set(name, call + 1)
+      const [, name = "", ...path] = incoming.url?.split("/") ?? []
+      const calls = received.get(name) ?? []
+      received.set(name, calls)
+      const call = calls.length
+      const chunks: Array<Buffer> = []
+      calls.push({
+        path: `/${path.join("/")}`,
+        headers: incoming.headers,
+        get body() {
+          return Buffer.concat(chunks)
+        }
+      })
       closings.set(name, new Promise((resolve) => response.on("close", () => !response.writableFinished && resolve())))
-      incoming.resume()
+      incoming.on("data", (chunk: Buffer) => chunks.push(chunk))
       const script = scripts.get(name) ?? []
       incoming.on("end", () => script[Math.min(call, script.length - 1)]?.(response, incoming))
     }).on("connection", () => sockets++)
@@ -126,7 +145,8 @@ const scriptLayer = Layer.effectContext(
         scripts.set(name, [...behaviours])
         return targetOf(name)
       },
-      calls: (target) => counts.get(target.endpoint.upstream) ?? 0,
+      calls: (target) => received.get(target.endpoint.upstream)?.length ?? 0,
+      received: (target) => received.get(target.endpoint.upstream) ?? [],
       aborted: (target) => Effect.promise(() => closings.get(target.endpoint.upstream) ?? Promise.reject()),
       sockets: () => sockets
     }).pipe(
@@ -235,25 +255,33 @@ export const quick = {
 }
 
 /** The same protocol under every name. */
-const everywhere = (one: Protocol): Record<ProtocolName, Protocol> =>
+const everywhere = (one: Protocol): Record<ChatProtocolName, Protocol> =>
   // Every name is there, because the list of names is what it is made from.
-  Object.fromEntries(protocolNames.map((name) => [name, one])) as Record<ProtocolName, Protocol>
+  Object.fromEntries(chatProtocolNames.map((name) => [name, one])) as Record<ChatProtocolName, Protocol>
 
 export const testLayer = (limits: Partial<Failover.Limits> = {}, timeouts = quick) =>
-  layerOf(protocol, ImageFetch.layer(), limits, timeouts)
+  layerOf(everywhere(protocol), ImageFetch.layer(), limits, timeouts)
+
+/** With the real protocols, so that the script has to speak them. */
+export const realLayer = () => layerOf(protocols, ImageFetch.layer(), {}, quick)
 
 /** For a protocol that takes images as bytes, loaded by `inlined`. */
 export const bytesOnlyLayer = (inlined: ImageFetch["Service"]["inlined"]) =>
-  layerOf({ ...protocol, takesImageUrls: false }, Layer.succeed(ImageFetch, ImageFetch.of({ inlined })), {}, quick)
+  layerOf(
+    everywhere({ ...protocol, takesImageUrls: false }),
+    Layer.succeed(ImageFetch, ImageFetch.of({ inlined })),
+    {},
+    quick
+  )
 
 const layerOf = (
-  spoken: Protocol,
+  spoken: Record<ChatProtocolName, Protocol>,
   images: Layer.Layer<ImageFetch>,
   limits: Partial<Failover.Limits>,
   timeouts: typeof quick
 ) =>
   Dispatch.layerWith({
-    protocols: everywhere(spoken),
+    protocols: spoken,
     timeouts,
     limits: { ...Failover.defaults, backoff: Duration.millis(5), ...limits }
   }).pipe(

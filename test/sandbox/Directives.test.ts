@@ -22,7 +22,9 @@ describe("Directives.parse", () => {
   }
 
   it("takes several directives out of a message and leaves the rest", () => {
-    const { faults, calls, rest } = parse("[call:a, b] hello [fault:slow 1ms] [fault:no-such] [1] world")
+    const { calls, faults, rest, say } = parse("[call:a, b] hello [fault:slow 1ms] [fault:no-such] [1] world")
+    assert.isUndefined(say)
+    assert.strictEqual(parse("[fault:500 once] [say: Good morning, all. ] hello").say, "Good morning, all.")
     assert.deepStrictEqual(calls, ["a", "b"])
     assert.deepStrictEqual(
       faults.map(({ name }) => name),

@@ -1,22 +1,15 @@
 import { assert, describe, layer } from "@effect/vitest"
-import { Duration, Effect, Layer, Logger, Redacted, Stream } from "effect"
+import { Duration, Effect, Stream } from "effect"
 
-import { Catalog } from "../../src/catalog/Catalog.ts"
-import { type ProtocolName, protocolNames } from "../../src/catalog/Model.ts"
+import { type ChatProtocolName, chatProtocolNames } from "../../src/catalog/Model.ts"
 import { fold } from "../../src/domain/Completion.ts"
 import type { ChatRequest, Message } from "../../src/domain/Conversation.ts"
 import { endpointId, modelId, providerId } from "../../src/domain/Ids.ts"
 import { promptTokens } from "../../src/domain/Usage.ts"
 import { Dispatch } from "../../src/providers/Dispatch.ts"
-import * as Failover from "../../src/providers/Failover.ts"
-import { Health } from "../../src/providers/Health.ts"
-import { HttpTransport } from "../../src/providers/HttpTransport.ts"
-import { ImageFetch } from "../../src/providers/ImageFetch.ts"
-import { protocols } from "../../src/providers/protocols/Protocols.ts"
 import type { Target } from "../../src/providers/Target.ts"
-import { defaults } from "../../src/providers/Timeouts.ts"
-import { Sandbox } from "../../src/sandbox/Sandbox.ts"
 import { held, request, targetOf } from "../providers/ScriptedProvider.ts"
+import * as SandboxDispatch from "./SandboxDispatch.ts"
 
 const auths = {
   "openai-chat": "bearer",
@@ -27,47 +20,19 @@ const auths = {
 } as const
 
 /** Each provider `<protocol>:<anything>` speaks that protocol with the sandbox. */
-const SandboxCatalog = Layer.effect(
-  Catalog,
-  Effect.map(Sandbox, (sandbox) =>
-    Catalog.of({
-      version: "test",
-      models: [],
-      known: [],
-      lookup: () => ({ _tag: "Unknown" }),
-      account: (provider) => {
-        const protocol = protocolNames.find((name) => provider.startsWith(name))
-        if (protocol === undefined) return undefined
-        const auth = auths[protocol]
-        const baseUrl = sandbox.baseUrlFor(protocol)
-        return {
-          provider: { id: provider, protocol, dialect: "generic", baseUrl, apiKeyEnv: "", baseUrlEnv: "", auth },
-          baseUrl,
-          apiKey: Redacted.make(provider)
-        }
-      }
-    })
-  )
-)
-
-const testLayer = Dispatch.layerWith({
-  protocols,
-  timeouts: { ...defaults, silence: Duration.millis(300) },
-  limits: { ...Failover.defaults, triesPerTarget: 1 }
-}).pipe(
-  Layer.provide([HttpTransport.layer(), Health.layer, ImageFetch.layer()]),
-  Layer.provide(SandboxCatalog),
-  Layer.provide(Sandbox.layer),
-  Layer.provideMerge(Logger.layer([]))
-)
+const testLayer = SandboxDispatch.layerOf((name) => {
+  const protocol = chatProtocolNames.find((known) => name.startsWith(known))
+  return protocol && { protocol, dialect: "generic", auth: auths[protocol] }
+})
 
 /** Every test has its own endpoint, so that breakers do not meet. */
-const at = (protocol: ProtocolName, name: string): Target => {
+const at = (protocol: ChatProtocolName, name: string): Target => {
   const { model, endpoint } = targetOf(name)
   return {
     model: {
       ...model,
       id: modelId(name),
+      kind: "chat",
       // What Bedrock may be asked depends on who made the model.
       ownedBy: "anthropic",
       modalities: { image: true, audio: true },
@@ -106,7 +71,7 @@ const streamed = (target: Target, asked: ChatRequest) =>
 const weather = { name: "get_weather", parameters: { type: "object", properties: { city: { type: "string" } } } }
 const clock = { name: "get_time", parameters: { type: "object", properties: {} } }
 
-for (const protocol of protocolNames) {
+for (const protocol of chatProtocolNames) {
   describe(protocol, () => {
     layer(testLayer, { excludeTestServices: true })((it) => {
       it.effect("answers plain and streamed alike, with the same usage", () =>

@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { APIError } from "openai"
 
-import type { OrganizationId } from "../../src/domain/Ids.ts"
+import { modelId, type OrganizationId } from "../../src/domain/Ids.ts"
 import type { Picodollars } from "../../src/domain/Money.ts"
 import { type Tenant, TestGateway, usd } from "./TestGateway.ts"
 
@@ -105,3 +105,6 @@ export const timeTool = {
   type: "function",
   function: { name: "get_time", parameters: { type: "object", properties: {} } }
 } as const
+
+/** Models with one endpoint each, so that a failure of the first leads to another model and not to its second endpoint. */
+export const singles = ["gpt-5-nano", "gpt-5-mini", "gpt-5.4"].map((id) => modelId(id))

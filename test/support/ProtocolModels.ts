@@ -9,14 +9,14 @@ import { Result } from "effect"
 import { inject } from "vitest"
 
 import { load } from "../../src/catalog/Catalog.ts"
-import { type Model, type ProtocolName, protocolNames } from "../../src/catalog/Model.ts"
+import { type Model, type ChatProtocolName, chatProtocolNames } from "../../src/catalog/Model.ts"
 import type { Environment } from "./TestGateway.ts"
 
 const shipped = Result.getOrThrow(load())
-const speaks = (protocol: ProtocolName) => (model: Model) => model.endpoints[0].protocol === protocol
+const speaks = (protocol: ChatProtocolName) => (model: Model) => model.endpoints[0].protocol === protocol
 const shippedModels = [...shipped.models.values()]
 
-const standIns = protocolNames
+const standIns = chatProtocolNames
   .filter((protocol) => !shippedModels.some(speaks(protocol)))
   .map((protocol) => ({
     id: `stand-in-${protocol}`,
@@ -45,9 +45,11 @@ export const protocolModels = (): Environment => {
 }
 
 /** The models that a protocol is reached with, which can do what `can` says. */
-export const modelsOf = (protocol: ProtocolName, can: (model: Model) => boolean = () => true): ReadonlyArray<Model> =>
-  models.filter((model) => speaks(protocol)(model) && can(model))
+export const modelsOf = (
+  protocol: ChatProtocolName,
+  can: (model: Model) => boolean = () => true
+): ReadonlyArray<Model> => models.filter((model) => speaks(protocol)(model) && can(model))
 
 /** Models that think and call tools. */
-export const thinkersOf = (protocol: ProtocolName): ReadonlyArray<Model> =>
+export const thinkersOf = (protocol: ChatProtocolName): ReadonlyArray<Model> =>
   modelsOf(protocol, ({ reasoning, tools }) => tools && reasoning.support !== "none")

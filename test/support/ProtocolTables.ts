@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from "node:fs"
 
-import { type ProtocolName, protocolNames } from "../../src/catalog/Model.ts"
+import { type ChatProtocolName, chatProtocolNames } from "../../src/catalog/Model.ts"
 import type { Protocol } from "../../src/providers/protocols/Protocol.ts"
 
 /** What a client can want of a protocol. A test that names another capability fails the run's own table. */
@@ -29,12 +29,12 @@ export type Capability = (typeof capabilities)[number]
 const row = (cells: ReadonlyArray<string>): string => `| ${cells.join(" | ")} |`
 
 /** Fields down, protocols across, and in each cell what the protocol declares to do with the field. */
-export const protocolTable = (protocols: { readonly [Name in ProtocolName]: Protocol }): string => {
-  const all = protocolNames.map((name) => protocols[name])
+export const protocolTable = (protocols: { readonly [Name in ChatProtocolName]: Protocol }): string => {
+  const all = chatProtocolNames.map((name) => protocols[name])
   const fields = Object.keys(protocols["openai-chat"].fields) as ReadonlyArray<keyof Protocol["fields"]>
   return [
-    row(["field", ...protocolNames.map((name) => `\`${name}\``)]),
-    row(["---", ...protocolNames.map(() => "---")]),
+    row(["field", ...chatProtocolNames.map((name) => `\`${name}\``)]),
+    row(["---", ...chatProtocolNames.map(() => "---")]),
     ...fields.map((field) => row([`\`${field}\``, ...all.map((protocol) => protocol.fields[field])])),
     row(["images by URL", ...all.map(({ takesImageUrls }) => (takesImageUrls ? "sent" : "fetched, sent as bytes"))])
   ].join("\n")
@@ -57,7 +57,7 @@ export const mayUpdate = (path: string, text: string): boolean => {
 }
 
 export interface Proof {
-  readonly protocol: ProtocolName
+  readonly protocol: ChatProtocolName
   readonly capability: Capability
 }
 
@@ -69,7 +69,7 @@ export const proofsIn = (testName: string): ReadonlyArray<Proof> =>
     list
       .split(", ")
       .flatMap((capability) =>
-        isOneOf(protocolNames, protocol) && isOneOf(capabilities, capability) ? [{ protocol, capability }] : []
+        isOneOf(chatProtocolNames, protocol) && isOneOf(capabilities, capability) ? [{ protocol, capability }] : []
       )
   )
 
@@ -77,14 +77,14 @@ export const proofsIn = (testName: string): ReadonlyArray<Proof> =>
 export const proofTable = (passed: ReadonlyArray<string>): string => {
   const proofs = passed.flatMap(proofsIn)
   if (proofs.length === 0) return ""
-  const count = (capability: Capability, protocol: ProtocolName) =>
+  const count = (capability: Capability, protocol: ChatProtocolName) =>
     proofs.filter((proof) => proof.capability === capability && proof.protocol === protocol).length
   const wide = Math.max(...capabilities.map(({ length }) => length))
   const lines = capabilities.map((capability) =>
     [
       capability.padEnd(wide),
-      ...protocolNames.map((protocol) => String(count(capability, protocol) || "-").padStart(protocol.length))
+      ...chatProtocolNames.map((protocol) => String(count(capability, protocol) || "-").padStart(protocol.length))
     ].join("  ")
   )
-  return [["".padEnd(wide), ...protocolNames].join("  "), ...lines].join("\n ")
+  return [["".padEnd(wide), ...chatProtocolNames].join("  "), ...lines].join("\n ")
 }

@@ -49,7 +49,7 @@ export class TestGateway extends Context.Service<
     /** The first organization, with ten dollars. */
     readonly key: string
     readonly openai: OpenAI
-    /** Sends as the first organization unless `headers` say otherwise. */
+    /** Sends as the first organization unless `headers` say otherwise; text and bytes as they are, the rest as JSON. */
     readonly request: (
       method: string,
       path: string,
@@ -84,6 +84,9 @@ const member = (json: unknown, path: string): unknown =>
       json
     )
 
+const isRaw = (body: unknown): body is string | Uint8Array<ArrayBuffer> =>
+  typeof body === "string" || body instanceof Uint8Array
+
 const client = (url: string, key: string) => new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0 })
 
 const make = Effect.fnUntraced(function* (variables: Environment, logs: ReadonlyArray<string>) {
@@ -98,7 +101,7 @@ const make = Effect.fnUntraced(function* (variables: Environment, logs: Readonly
       const response = await fetch(url + path, {
         method,
         headers: { authorization: `Bearer ${bootstrapKey}`, "content-type": "application/json", ...headers },
-        ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) })
+        ...(body !== undefined && { body: isRaw(body) ? body : JSON.stringify(body) })
       })
       const text = await response.text()
       return {
@@ -156,15 +159,16 @@ const collecting = (lines: Array<string>) =>
     Layer.succeed(References.MinimumLogLevel, "All")
   )
 
+/** Made anew for every gateway, for a layer is built once, and two gateways are not to share a socket. */
+const socket = () =>
+  NodeHttpServer.layer(NodeServer.create, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "1 second" })
+
 /** The gateway as `npm start` would build it from these variables, on a free port. */
 export const layerGateway = (environment: Environment) => {
   const variables = { BOOTSTRAP_API_KEY: bootstrapKey, ...environment }
   const logs: Array<string> = []
   return Layer.effect(TestGateway, make(variables, logs)).pipe(
-    Layer.provideMerge(Layer.unwrap(Effect.map(settings, gateway))),
-    Layer.provideMerge(
-      NodeHttpServer.layer(NodeServer.create, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "1 second" })
-    ),
+    Layer.provideMerge(Layer.unwrap(Effect.map(settings, (options) => gateway(options, socket())))),
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(variables))),
     Layer.provide(collecting(logs)),
     Layer.orDie

@@ -2,7 +2,7 @@
  * One short answer in every protocol, plain and as the pieces of a stream, for suites that break it on its way. The
  * compiler refuses a protocol that is missing here.
  */
-import type { ProtocolName } from "../../src/catalog/Model.ts"
+import type { ChatProtocolName } from "../../src/catalog/Model.ts"
 import { message } from "../../src/sandbox/BedrockWire.ts"
 import { dataLine, type Json, namedEvent, openaiChunk, openaiUsageChunk } from "./ScriptedProvider.ts"
 
@@ -50,7 +50,7 @@ const candidate = (text: string, more: Json = {}): Json => ({
 const bedrockUsage = { inputTokens: 10, outputTokens: 5, totalTokens: 15 }
 const event = (type: string, payload: Json): Buffer => Buffer.from(message("event", type, payload))
 
-export const samples: { readonly [Name in ProtocolName]: WireSample } = {
+export const samples: { readonly [Name in ChatProtocolName]: WireSample } = {
   "openai-chat": {
     media,
     plain: (content) => ({

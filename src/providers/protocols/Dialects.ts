@@ -1,5 +1,5 @@
 /**
- * How servers that speak OpenAI's chat protocol differ, as data. A new vendor is an entry here and no code; what a flag
+ * How servers that speak OpenAI's protocols differ, as data. A new vendor is an entry here and no code; what a flag
  * means is written at its type, and what a vendor does comes from its documentation and from recorded traffic.
  */
 import type { DialectName } from "../../catalog/Provider.ts"
@@ -46,6 +46,8 @@ export interface Dialect {
   readonly silence: null | ""
   readonly jsonSchema: boolean
   readonly audio: { readonly shape: "object" | "string"; readonly formats: ReadonlyArray<AudioFormat> }
+  /** What a form for transcription may hold beside the file and the model. */
+  readonly transcription: ReadonlyArray<"language" | "prompt" | "temperature" | "response_format">
   readonly penalties: "always" | "without reasoning" | "never"
   /** Models that reason refuse `stop`, so the gateway cuts the text itself. */
   readonly stopWithReasoning: boolean
@@ -77,6 +79,7 @@ const generic: Dialect = {
   silence: "",
   jsonSchema: true,
   audio: { shape: "object", formats: ["wav", "mp3"] },
+  transcription: ["language", "prompt", "temperature", "response_format"],
   penalties: "always",
   stopWithReasoning: true,
   cacheControl: false,
@@ -130,6 +133,7 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
     namesToolResults: true,
     silence: "",
     audio: { shape: "string", formats: ["wav", "mp3"] },
+    transcription: ["language", "temperature"],
     promptCacheKey: true,
     affinity: { header: "x-affinity" }
   },
@@ -171,6 +175,7 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
     effort: "none",
     echo: "details",
     audio: { shape: "object", formats: ["mp3", "wav", "m4a", "webm", "ogg", "flac", "opus"] },
+    transcription: ["language", "temperature", "response_format"],
     cacheControl: true,
     promptCacheKey: true,
     affinity: { field: "session_id" }

@@ -35,8 +35,10 @@ export const unsupported = (message: string): Failure => failed("Unsupported", m
 
 /** The failure behind an answer with an error status. */
 export const failureOf = ({ body, headers, status }: ErrorResponse): Failure => {
-  if (status !== 413 && /^\s*<(?:!doctype|html|\?xml)/i.test(body.slice(0, 200)))
-    return failed("server", `The provider answered ${status} with a web page.`, { status })
+  if (/^\s*<(?:!doctype|html|\?xml)/i.test(body.slice(0, 200)))
+    return failed(status === 413 ? "ContextTooLong" : "server", `The provider answered ${status} with a web page.`, {
+      status
+    })
   if (body.trim() === "") return ofNothing(status, headers)
   const json = parsed(body)
   const complaint = json === undefined ? { codes: [], message: body } : complaintIn(json)

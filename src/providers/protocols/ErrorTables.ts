@@ -34,6 +34,7 @@ const codesOf: { readonly [V in Verdict]?: ReadonlyArray<string> } = {
   ContextTooLong: [
     "context_length_exceeded",
     "string_above_max_length",
+    "input_too_large",
     "exceed_context_size_error",
     "request_too_large",
     "1261",
@@ -53,6 +54,7 @@ const codesOf: { readonly [V in Verdict]?: ReadonlyArray<string> } = {
   ],
   Unsupported: [
     "model_not_found",
+    "invalid_model",
     "not_found_error",
     "DeploymentNotFound",
     "unsupported_parameter",
@@ -172,7 +174,8 @@ export const texts: ReadonlyArray<TextRule> = [
       /context[ _](?:window|length)|maximum context|maximum prompt length|longer than the model's context/,
       /prompt (?:is )?too long|prompt exceeds max|input is too long|range of input length/,
       /exceeds the maximum number of tokens|exceeded model token limit|exceeds the available context size/,
-      /reduce the length of the messages|too large for model with|token limit exceeded|too many tokens/
+      /reduce the length of the messages|too large for model with|token limit exceeded|too many tokens/,
+      /audio duration .{0,60}longer than/
     ),
     verdict: "ContextTooLong"
   },
@@ -183,7 +186,9 @@ export const texts: ReadonlyArray<TextRule> = [
       /encrypted content .{0,200}could not be (?:verified|decrypted)/,
       /thinking\.type\.\w+.{0,5} is not supported/,
       /content blocks are expected to be either|not supported (?:with|for|by) this model/,
-      /model .{0,200}(?:does not exist|not found|does not support)|do not have access to/
+      /model .{0,200}(?:does not exist|not found|does not support)|do not have access to/,
+      // Said of junk, but also of long audio and of codecs that other transcribers take.
+      /audio (?:file|input) (?:might be corrupted|could not be decoded)/
     ),
     verdict: "Unsupported"
   },

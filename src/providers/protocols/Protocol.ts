@@ -12,6 +12,7 @@ import type { DialectName } from "../../catalog/Provider.ts"
 import type { CompletionEvent } from "../../domain/Completion.ts"
 import type { ChatRequest } from "../../domain/Conversation.ts"
 import type { Failure } from "../../domain/Failure.ts"
+import type { Transcript, TranscriptionRequest } from "../../domain/Transcription.ts"
 
 /** One request to one endpoint. */
 export interface WireCall {
@@ -30,14 +31,26 @@ export interface WireCall {
 
 export type Json = { readonly [key: string]: unknown }
 
+/** A form with one file. Names, the file's included, are the gateway's own words and hold nothing that needs quoting. */
+export interface Form {
+  readonly fields: { readonly [name: string]: string }
+  readonly file: {
+    readonly field: string
+    readonly name: string
+    readonly media: string
+    readonly bytes: Uint8Array
+  }
+}
+
 /** How bytes of a stream become frames. */
 export type FramingName = "sse" | "aws-event-stream"
 
-export interface WireRequest {
+/** `Body`: an object goes as JSON, a form as `multipart/form-data`. */
+export interface WireRequest<Body extends Json | Form = Json> {
   /** Appended to the provider's base URL. */
   readonly path: string
   readonly headers: { readonly [name: string]: string }
-  readonly body: Json
+  readonly body: Body
   /** Of the answer, if it is a stream. Default: server-sent events. */
   readonly framing?: FramingName
 }
@@ -81,5 +94,23 @@ export interface Protocol {
   /** A whole answer with a success status, already parsed as JSON. */
   readonly decode: (body: unknown, call: WireCall) => Result.Result<ReadonlyArray<CompletionEvent>, Failure>
   readonly reader: (call: WireCall) => StreamReader
+  readonly failure: (response: ErrorResponse) => Failure
+}
+
+/** One transcription at one endpoint that does nothing else. */
+export interface SpeechCall {
+  readonly request: TranscriptionRequest
+  /** The model's name at this provider. */
+  readonly upstream: string
+  readonly dialect: DialectName
+}
+
+/** A protocol for models that only turn audio into text. */
+export interface TranscriptionProtocol {
+  /** The length is measured for our own books. */
+  readonly fields: { readonly [Field in Exclude<keyof TranscriptionRequest, "length">]-?: Treatment }
+  readonly encode: (call: SpeechCall) => WireRequest<Form>
+  /** A whole answer with a success status, already parsed as JSON. */
+  readonly decode: (body: unknown) => Result.Result<Transcript, Failure>
   readonly failure: (response: ErrorResponse) => Failure
 }

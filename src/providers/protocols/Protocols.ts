@@ -1,16 +1,26 @@
 /** All protocols by name. The compiler refuses a protocol name of the catalog that is missing here. */
-import type { ProtocolName } from "../../catalog/Model.ts"
+import type { ChatProtocolName, ProtocolName } from "../../catalog/Model.ts"
 import { anthropicMessages } from "./AnthropicMessages.ts"
 import { bedrockConverse } from "./BedrockConverse.ts"
 import { gemini } from "./Gemini.ts"
 import { openAiChat } from "./OpenAiChat.ts"
 import { openAiResponses } from "./OpenAiResponses.ts"
-import type { Protocol } from "./Protocol.ts"
+import { openAiTranscription } from "./OpenAiTranscription.ts"
+import type { Protocol, TranscriptionProtocol } from "./Protocol.ts"
 
-export const protocols: { readonly [Name in ProtocolName]: Protocol } = {
+export const protocols: { readonly [Name in ChatProtocolName]: Protocol } = {
   "openai-chat": openAiChat,
   "openai-responses": openAiResponses,
   "anthropic-messages": anthropicMessages,
   gemini,
   "bedrock-converse": bedrockConverse
 }
+
+type TranscriptionProtocolName = Exclude<ProtocolName, ChatProtocolName>
+
+export const transcriptionProtocols: { readonly [Name in TranscriptionProtocolName]: TranscriptionProtocol } = {
+  "openai-transcription": openAiTranscription
+}
+
+/** True for protocols that no conversation can be held in. */
+export const isTranscription = (name: ProtocolName): name is TranscriptionProtocolName => name in transcriptionProtocols

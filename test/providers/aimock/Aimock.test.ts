@@ -10,7 +10,7 @@ import { assert } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { inject } from "vitest"
 
-import { type ProtocolName, protocolNames } from "../../../src/catalog/Model.ts"
+import { type ChatProtocolName, chatProtocolNames } from "../../../src/catalog/Model.ts"
 import { as, at, chunksOf, type Json, settledBalance, textIn, timeTool, user, weatherTool } from "../../support/Chat.ts"
 import {
   type Environment,
@@ -78,7 +78,7 @@ const Fixtures = Layer.effect(
 )
 
 /** Where each protocol begins below the simulator's address. */
-const bases: Record<ProtocolName, string> = {
+const bases: Record<ChatProtocolName, string> = {
   "openai-chat": "/v1",
   "openai-responses": "/v1",
   "anthropic-messages": "",
@@ -86,7 +86,7 @@ const bases: Record<ProtocolName, string> = {
   "bedrock-converse": ""
 }
 
-const paths: Record<ProtocolName, RegExp> = {
+const paths: Record<ChatProtocolName, RegExp> = {
   "openai-chat": /^\/v1\/chat\/completions$/,
   "openai-responses": /^\/v1\/responses$/,
   "anthropic-messages": /^\/v1\/messages$/,
@@ -98,18 +98,18 @@ const words = ["hello", "weather", "late", "cut-by-chunks", "cut-by-time"]
 const everything = [...words, ...refusals.map(({ word }) => word), ...Object.keys(chaos)]
 
 /** A model for each word, because an endpoint that failed may rest. */
-const modelFor = (protocol: ProtocolName, word: string): string => `${protocol}-${word}`
+const modelFor = (protocol: ChatProtocolName, word: string): string => `${protocol}-${word}`
 
 const environmentOf = (mock: LLMock): Environment => {
   const file = join(inject("scratch"), `aimock-${process.pid}.json`)
-  const providers = protocolNames.map((protocol) => ({
+  const providers = chatProtocolNames.map((protocol) => ({
     id: `aimock-${protocol}`,
     protocol,
     base_url: `${mock.url}${bases[protocol]}`,
     api_key_env: "AIMOCK_API_KEY",
     auth: "bearer"
   }))
-  const models = protocolNames.flatMap((protocol) =>
+  const models = chatProtocolNames.flatMap((protocol) =>
     everything.map((word) => ({
       id: modelFor(protocol, word),
       context_window: 100_000,
@@ -127,7 +127,7 @@ const gatewayOn = (database: Environment): Layer.Layer<Services | Simulator> =>
     Layer.provideMerge(Fixtures)
   )
 
-const asked = (protocol: ProtocolName, word: string, more: Json = {}) => ({
+const asked = (protocol: ChatProtocolName, word: string, more: Json = {}) => ({
   model: modelFor(protocol, word),
   messages: [{ role: "system", content: "Be brief." }, user(`Say ${word}, please.`)],
   ...more
@@ -161,7 +161,7 @@ const ofMessage = (choice: unknown) => ({
 })
 
 onEngines("A simulator that is not ours", gatewayOn, (it) => {
-  for (const protocol of protocolNames) {
+  for (const protocol of chatProtocolNames) {
     it.effect(`answers alike, plain and streamed [${protocol}: text, stream]`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway

@@ -6,7 +6,7 @@ import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Layer, Logger, Redacted, Stream } from "effect"
 
 import { Catalog } from "../../../src/catalog/Catalog.ts"
-import { type ProtocolName, protocolNames } from "../../../src/catalog/Model.ts"
+import { type ChatProtocolName, chatProtocolNames } from "../../../src/catalog/Model.ts"
 import { providerId } from "../../../src/domain/Ids.ts"
 import { Dispatch } from "../../../src/providers/Dispatch.ts"
 import * as Failover from "../../../src/providers/Failover.ts"
@@ -97,11 +97,11 @@ const streams: { readonly [name: string]: (sample: WireSample) => Scripted.Behav
 /** Sends it with every protocol at once, and checks that each is hung up on. */
 const everywhere = <A, E, R>(
   behaviour: (sample: WireSample) => Scripted.Behaviour,
-  check: (protocol: ProtocolName, target: Target) => Effect.Effect<A, E, R>
+  check: (protocol: ChatProtocolName, target: Target) => Effect.Effect<A, E, R>
 ) =>
   Effect.gen(function* () {
     const provider = yield* Scripted.ScriptedProvider
-    for (const protocol of protocolNames) {
+    for (const protocol of chatProtocolNames) {
       yield* provider.script(behaviour(samples[protocol]))
       const target = targetOf(`${protocol}-model`)
       yield* check(protocol, { ...target, endpoint: { ...target.endpoint, protocol } }).pipe(
@@ -117,7 +117,7 @@ const everywhere = <A, E, R>(
 
 layer(testLayer, { excludeTestServices: true })("A provider that", (it) => {
   for (const [name, behaviour] of Object.entries(streams))
-    it.effect(`${name} is given up in time ${protocolNames.map((one) => `[${one}: errors]`).join(" ")}`, () =>
+    it.effect(`${name} is given up in time ${chatProtocolNames.map((one) => `[${one}: errors]`).join(" ")}`, () =>
       everywhere(behaviour, (protocol, target) =>
         Effect.gen(function* () {
           const dispatch = yield* Dispatch
@@ -141,7 +141,7 @@ layer(testLayer, { excludeTestServices: true })("A provider that", (it) => {
     "never begins a plain answer": "",
     "pads a plain answer for ever": " "
   }))
-    it.effect(`${name} is given up in time ${protocolNames.map((one) => `[${one}: errors]`).join(" ")}`, () =>
+    it.effect(`${name} is given up in time ${chatProtocolNames.map((one) => `[${one}: errors]`).join(" ")}`, () =>
       everywhere(
         () => forever("application/json", [Buffer.from("\n")], again),
         (_, target) =>

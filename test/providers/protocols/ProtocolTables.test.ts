@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import { protocolNames } from "../../../src/catalog/Model.ts"
+import { chatProtocolNames } from "../../../src/catalog/Model.ts"
 import { protocols } from "../../../src/providers/protocols/Protocols.ts"
 import {
   capabilities,
@@ -40,7 +40,7 @@ describe("the tables about protocols", () => {
     const claimed = filesUnder("test")
       .filter((path) => path.endsWith(".test.ts") && !path.endsWith("ProtocolTables.test.ts"))
       .flatMap((path) => Array.from((readText(path) ?? "").matchAll(/\[(\$\{\w+\}|[a-z]+-?[a-z]*): ([^\]`]+)\]/g)))
-      .filter(([, protocol = ""]) => protocol.startsWith("$") || protocolNames.some((name) => name === protocol))
+      .filter(([, protocol = ""]) => protocol.startsWith("$") || chatProtocolNames.some((name) => name === protocol))
       .flatMap(([, , list = ""]) => list.split(", "))
     assert.isAbove(claimed.length, capabilities.length)
     for (const capability of claimed) assert.include([...capabilities], capability)

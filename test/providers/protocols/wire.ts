@@ -14,6 +14,7 @@ const rates = { input: free, cacheRead: free, cacheWrite5m: free, cacheWrite1h: 
 
 export const model = (over: Partial<Model> = {}): Model => ({
   id: modelId("m"),
+  kind: "chat",
   created: 0,
   ownedBy: "lab",
   modalities: { image: true, audio: true },

@@ -1,0 +1,49 @@
+/**
+ * The form and the answer of `POST /v1/audio/transcriptions`. These schemas document; the form is read while it
+ * arrives, part by part, so that a file that will be refused is never held.
+ */
+import { Schema } from "effect"
+
+import { audioExtensions } from "../domain/Transcription.ts"
+
+const text = (description: string) => Schema.optionalKey(Schema.String.annotate({ description }))
+
+const labelled = (description: string) =>
+  text(`A JSON object, as text. ${description} \`call_name\` has 1 to 64 characters, \`end_user_id\` 1 to 512.`)
+
+export const TranscriptionForm = Schema.Struct({
+  file: Schema.String.annotate({
+    format: "binary",
+    description: `At most 25 MiB, with a filename that ends in ${audioExtensions.join(", ")}.`
+  }),
+  model: text(
+    "`svc-auto`, `whisper-1`, `gpt-4o-transcribe`, `gpt-4o-mini-transcribe` or nothing: the default model. " +
+      "Any other id of the catalog is used directly, and must take audio input."
+  ),
+  language: text("Language of the audio, in ISO 639-1, such as `en`. Empty or left out, it is detected."),
+  prompt: text("Guides the style, or supplies vocabulary."),
+  temperature: Schema.optionalKey(
+    Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 })).annotate({ description: "0 by default." })
+  ),
+  response_format: Schema.optionalKey(
+    Schema.Literals(["json", "text"]).annotate({ description: "`json` by default." })
+  ),
+  call_name: text("Label of the request, looked at when neither object has one. 1 to 64 characters."),
+  svc: labelled("Preferred place of the labels `call_name` and `end_user_id`."),
+  metadata: labelled("Place of the labels that the preferred one does not have; other keys are not stored.")
+}).annotate({ identifier: "TranscriptionForm" })
+
+export const Transcription = Schema.Struct({
+  text: Schema.String,
+  usage: Schema.Struct({
+    type: Schema.Literal("tokens"),
+    seconds: Schema.Finite.annotate({
+      description: "Length of the audio: exact for WAV, estimated from the size of the file for other formats."
+    }),
+    input_tokens: Schema.Int,
+    output_tokens: Schema.Int,
+    total_tokens: Schema.Int,
+    cost: Schema.Finite.annotate({ description: "Settled cost in USD." })
+  })
+}).annotate({ identifier: "Transcription" })
+export type Transcription = typeof Transcription.Type

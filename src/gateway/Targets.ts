@@ -1,0 +1,30 @@
+/** Models by the names that requests have for them, as what dispatch can call: each of their endpoints in turn. */
+import { Array as Arr, Effect } from "effect"
+
+import { InvalidModel } from "../api/Errors.ts"
+import type { Catalog } from "../catalog/Catalog.ts"
+import type { Model } from "../catalog/Model.ts"
+import type { Target } from "../providers/Target.ts"
+
+export const targetsOf = (models: Arr.NonEmptyReadonlyArray<Model>): readonly [Target, ...Array<Target>] =>
+  Arr.flatMap(models, (model) => Arr.map(model.endpoints, (endpoint): Target => ({ model, endpoint })))
+
+/** The model that a request names, if some provider serves it. */
+export const namedModel = (catalog: Catalog["Service"], name: string): Effect.Effect<Model, InvalidModel> => {
+  const found = catalog.lookup(name)
+  switch (found._tag) {
+    case "Served":
+      return Effect.succeed(found.model)
+    case "Unknown":
+      return Effect.fail(InvalidModel.of(`model: ${shown(name)} is not a model of this gateway; see /v1/models`))
+    case "Unserved":
+      return Effect.fail(
+        InvalidModel.of(
+          `model: no provider of ${name} is switched on; an operator can set ${found.variables.join(" or ")}`
+        )
+      )
+  }
+}
+
+/** A name from a request, fit for an error message. */
+export const shown = (name: string): string => JSON.stringify(name.length > 128 ? `${name.slice(0, 128)}…` : name)

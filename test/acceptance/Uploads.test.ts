@@ -1,0 +1,300 @@
+/**
+ * Uploads as bytes on a socket: at the limits, cut short, stuck, and more of them than the gateway takes at a time. On
+ * one engine, because nothing of this reaches the database.
+ */
+import { request as httpRequest } from "node:http"
+import { connect } from "node:net"
+
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber, Layer } from "effect"
+
+import { maxFileBytes } from "../../src/http/TranscriptionForm.ts"
+import { maxFormBytes } from "../../src/http/UploadForm.ts"
+import { as, refusal, settledBalance } from "../support/Chat.ts"
+import { audioPart, field, type Multipart, multipart, type PartSpec } from "../support/Multipart.ts"
+import { dataDirectory } from "../support/TestDatabase.ts"
+import { layerGateway, type Reply, type Tenant, TestGateway, usd } from "../support/TestGateway.ts"
+import { transcribe, transcribeWith, transcriptionPath } from "../support/Transcription.ts"
+
+const maxUploads = 2
+const megabyte = 1024 * 1024
+
+type Answer = Pick<Reply, "status" | "text">
+
+/** Sends a form in pieces of this size, with or without saying how long it is, and reads the answer when it comes. */
+const upload = (
+  { body, contentType }: Multipart,
+  options: { readonly chunked?: boolean; readonly pieceBytes?: number; readonly key?: string } = {}
+) =>
+  Effect.flatMap(TestGateway, ({ key, url }) =>
+    Effect.promise(
+      () =>
+        new Promise<Answer>((resolve, reject) => {
+          const sent = httpRequest(url + transcriptionPath, { method: "POST" }, (response) => {
+            const chunks: Array<Buffer> = []
+            response.on("data", (chunk: Buffer) => chunks.push(chunk))
+            response.on("end", () =>
+              resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() })
+            )
+          })
+          sent.on("error", reject)
+          sent.setHeader("authorization", `Bearer ${options.key ?? key}`)
+          sent.setHeader("content-type", contentType)
+          if (!options.chunked) sent.setHeader("content-length", body.length)
+          const pieceBytes = options.pieceBytes ?? megabyte
+          for (let at = 0; at < body.length; at += pieceBytes) sent.write(body.subarray(at, at + pieceBytes))
+          sent.end()
+        })
+    )
+  )
+
+interface Spoken {
+  readonly text: string
+  readonly closed: boolean
+  readonly millis: number
+}
+
+/** Speaks over a bare socket, and answers what came until the other side closed it, or for a while. */
+const overSocket = (bytes: string | Buffer, options: { readonly hangUpAfterMillis: number }) =>
+  Effect.flatMap(TestGateway, ({ url }) =>
+    Effect.promise(
+      () =>
+        new Promise<Spoken>((resolve) => {
+          let text = ""
+          let closed = false
+          const began = Date.now()
+          const socket = connect({ host: "127.0.0.1", port: Number(new URL(url).port) }, () => socket.write(bytes))
+          socket.on("data", (data) => (text += data.toString()))
+          socket.on("error", () => {})
+          socket.on("end", () => (closed = true))
+          socket.on("close", () => resolve({ text, closed, millis: Date.now() - began }))
+          setTimeout(() => socket.destroy(), options.hangUpAfterMillis)
+        })
+    )
+  )
+
+const headFor = (key: string, { contentType }: Multipart, ...more: ReadonlyArray<string>) =>
+  [
+    `POST ${transcriptionPath} HTTP/1.1`,
+    "host: x",
+    `authorization: Bearer ${key}`,
+    `content-type: ${contentType}`,
+    ...more,
+    "",
+    ""
+  ].join("\r\n")
+
+const assertError = ({ status, text }: Answer, expected: number, code: string, message: RegExp) => {
+  assert.strictEqual(status, expected, text.slice(0, 300))
+  const { error } = JSON.parse(text)
+  assert.deepStrictEqual(JSON.parse(text), { error: { code, message: error.message } })
+  assert.match(error.message, message)
+}
+
+const answerIn = ({ text }: Spoken): Answer => {
+  const [head = "", body = ""] = text.split("\r\n\r\n")
+  return { status: Number(head.split(" ")[1]), text: body }
+}
+
+/** All slots are free, nothing is held, and nothing was charged. */
+const assertUnharmed = Effect.fnUntraced(function* (tenant: Tenant) {
+  const gateway = yield* TestGateway
+  assert.strictEqual(yield* gateway.lingeringHolds, 0)
+  assert.strictEqual(yield* settledBalance(tenant.organization), usd("1"))
+  const replies = yield* Effect.all(
+    Array.from({ length: maxUploads }, () => transcribeWith({})),
+    { concurrency: "unbounded" }
+  )
+  assert.deepStrictEqual(
+    replies.map(({ status }) => status),
+    replies.map(() => 200)
+  )
+})
+
+const large = (bytes: number, part: Partial<PartSpec> = {}) =>
+  multipart([
+    field("prompt", "[say:all of it]"),
+    audioPart({ filename: "long.mp3", content: Buffer.alloc(bytes), ...part })
+  ])
+
+const gateway = Layer.unwrap(
+  Effect.map(dataDirectory, (directory) => layerGateway({ DATA_DIR: directory, MAX_UPLOADS: String(maxUploads) }))
+)
+
+layer(gateway, { excludeTestServices: true, timeout: "20 seconds" })("An upload [embedded]", (it) => {
+  it.effect("of exactly 25 MiB is transcribed, and one byte more is too large", () =>
+    Effect.gen(function* () {
+      const { key } = yield* (yield* TestGateway).tenant("1")
+      for (const chunked of [false, true]) {
+        const whole = yield* upload(large(maxFileBytes), { chunked, key })
+        assert.strictEqual(whole.status, 200, whole.text)
+        const { text, usage } = JSON.parse(whole.text)
+        assert.strictEqual(text, "all of it")
+        assert.approximately(usage.seconds, maxFileBytes / 12_000, 0.001)
+        const over = yield* upload(large(maxFileBytes + 1), { chunked, key })
+        assertError(over, 400, "file_too_large", /^file must have at most 26214400 bytes$/)
+      }
+    })
+  )
+
+  it.effect("that is far too large is told so, through the SDK as well, however it says its length", () =>
+    Effect.gen(function* () {
+      const tenant = yield* (yield* TestGateway).tenant("1")
+      for (const chunked of [false, true]) {
+        const reply = yield* upload(large(3 * maxFileBytes), { chunked, key: tenant.key })
+        assertError(reply, 400, "file_too_large", /26214400/)
+        const junk = yield* upload(large(maxFormBytes, { name: "unknown" }), { chunked, key: tenant.key })
+        assertError(junk, 400, "invalid_request", /^The form must have at most 33554432 bytes$/)
+      }
+      const file = new File([Buffer.alloc(2 * maxFileBytes)], "long.wav")
+      const error = yield* refusal(() => tenant.openai.audio.transcriptions.create({ file, model: "whisper-1" }))
+      assert.deepStrictEqual([error.status, error.code], [400, "file_too_large"])
+      yield* assertUnharmed(tenant)
+    })
+  )
+
+  it.effect("may come in any pieces, down to single bytes", () =>
+    Effect.gen(function* () {
+      for (const [pieceBytes, chunked] of [
+        [1, true],
+        [7, true],
+        [1, false],
+        [1_000, false]
+      ] as const) {
+        const reply = yield* upload(large(20_000), { chunked, pieceBytes })
+        assert.strictEqual(reply.status, 200, reply.text)
+      }
+    })
+  )
+
+  it.effect("that is no whole form is told what is missing", () =>
+    Effect.gen(function* () {
+      const tenant = yield* (yield* TestGateway).tenant("1")
+      const form = large(100_000)
+      const cut = (end: number): Multipart => ({ ...form, body: form.body.subarray(0, end) })
+      const rows: ReadonlyArray<readonly [form: Multipart, message: RegExp]> = [
+        [{ ...form, contentType: "multipart/form-data" }, /names no boundary/],
+        [{ ...form, contentType: "multipart/form-data; boundary=other" }, /ends before its closing boundary/],
+        [cut(0), /ends before/],
+        [cut(10), /ends before/],
+        [cut(50_000), /ends before/],
+        [cut(form.body.length - 4), /ends before/],
+        [multipart(Array.from({ length: 10_000 }, (_, at) => field(`field-${at}`, "x"))), /at most 64 parts/],
+        [multipart(Array.from({ length: 10_000 }, () => audioPart())), /at most 64 parts/],
+        [
+          multipart([audioPart({ head: `content-disposition: form-data; name="file"; x="${"x".repeat(20_000)}"` })]),
+          /headers/
+        ],
+        [multipart([audioPart(), field("prompt", new Uint8Array([0xff, 0xfe]))]), /^prompt is not valid UTF-8/]
+      ]
+      for (const chunked of [false, true]) {
+        for (const [bad, message] of rows) {
+          assertError(yield* upload(bad, { chunked, key: tenant.key }), 400, "invalid_request", message)
+        }
+      }
+      yield* assertUnharmed(tenant)
+    })
+  )
+
+  it.effect(
+    "whose client stops sending is given up, and so is its connection; meanwhile others are asked to wait",
+    () =>
+      Effect.gen(function* () {
+        const tenant = yield* (yield* TestGateway).tenant("1")
+        const form = large(5 * megabyte)
+        const begun = [
+          headFor(tenant.key, form, `content-length: ${form.body.length}`),
+          Buffer.concat([
+            Buffer.from(headFor(tenant.key, form, `content-length: ${form.body.length}`)),
+            form.body.subarray(0, megabyte)
+          ])
+        ]
+        const stuck = yield* Effect.forkChild(
+          Effect.forEach(begun, (bytes) => overSocket(bytes, { hangUpAfterMillis: 15_000 }), { concurrency: 2 })
+        )
+        yield* Effect.sleep("500 millis")
+        const refused = yield* transcribeWith({}, as(tenant))
+        assertError(refused, 429, "rate_limit_exceeded", /try again/)
+        assert.strictEqual(refused.headers.get("retry-after"), "1")
+        for (const said of yield* Fiber.join(stuck)) {
+          assertError(answerIn(said), 400, "invalid_request", /stopped arriving for 10 seconds/)
+          assert.match(said.text, /^connection: close\r$/im)
+          assert.isTrue(said.closed)
+          assert.isTrue(said.millis > 9_500 && said.millis < 13_000, String(said.millis))
+        }
+        yield* assertUnharmed(tenant)
+      })
+  )
+
+  it.effect("whose client leaves in the middle leaves nothing behind", () =>
+    Effect.gen(function* () {
+      const tenant = yield* (yield* TestGateway).tenant("1")
+      const form = large(5 * megabyte, { content: Buffer.alloc(5 * megabyte, "x") })
+      const length = `content-length: ${form.body.length}`
+      for (let leaving = 0; leaving < 2 * maxUploads; leaving++) {
+        const head = headFor(tenant.key, form, leaving % 2 ? length : "transfer-encoding: chunked")
+        const some = form.body.subarray(0, leaving * 100_000)
+        const body = leaving % 2 ? some : `${some.length.toString(16)}\r\n${some.toString("latin1")}`
+        const bytes = Buffer.concat([Buffer.from(head), Buffer.from(body)])
+        assert.strictEqual((yield* overSocket(bytes, { hangUpAfterMillis: 100 })).text, "")
+      }
+      const { body, contentType } = multipart([field("prompt", "[fault:stall 5s]"), audioPart()])
+      const whole = Buffer.concat([
+        Buffer.from(headFor(tenant.key, { body, contentType }, `content-length: ${body.length}`)),
+        body
+      ])
+      yield* Effect.all(
+        Array.from({ length: maxUploads }, () => overSocket(whole, { hangUpAfterMillis: 300 })),
+        { concurrency: "unbounded" }
+      )
+      yield* Effect.sleep("100 millis")
+      yield* assertUnharmed(tenant)
+    })
+  )
+
+  it.effect("that finds no room is refused at once, before any of it is sent", () =>
+    Effect.gen(function* () {
+      const tenant = yield* (yield* TestGateway).tenant("1")
+      const slow = yield* Effect.forkChild(
+        Effect.all(
+          Array.from({ length: maxUploads }, () => transcribeWith({ prompt: "[fault:stall 2s]" })),
+          { concurrency: "unbounded" }
+        )
+      )
+      yield* Effect.sleep("500 millis")
+      const form = large(maxFileBytes)
+      const said = yield* overSocket(headFor(tenant.key, form, `content-length: ${form.body.length}`), {
+        hangUpAfterMillis: 1_000
+      })
+      assertError(answerIn(said), 429, "rate_limit_exceeded", /Too many files/)
+      assert.match(said.text, /^retry-after: 1\r$/im)
+      assert.isTrue(said.closed && said.millis < 900, String(said.millis))
+      const whole = yield* upload(form, { key: tenant.key })
+      assertError(whole, 429, "rate_limit_exceeded", /Too many files/)
+      assert.strictEqual(
+        (yield* (yield* TestGateway).chat({ messages: [{ role: "user", content: "hi" }] })).status,
+        200
+      )
+      assert.deepStrictEqual(
+        (yield* Fiber.join(slow)).map(({ status }) => status),
+        [200, 200]
+      )
+      yield* assertUnharmed(tenant)
+    })
+  )
+
+  it.effect("that asks first is told to go on when it may, and not to send anything when it may not", () =>
+    Effect.gen(function* () {
+      const { key } = yield* TestGateway
+      const form = multipart([audioPart()])
+      const asking = (as: string) =>
+        headFor(as, form, `content-length: ${form.body.length}`, "expect: 100-continue", "connection: close")
+      const welcome = yield* overSocket(asking(key), { hangUpAfterMillis: 300 })
+      assert.strictEqual(welcome.text, "HTTP/1.1 100 Continue\r\n\r\n")
+      const refused = yield* overSocket(asking("wrong"), { hangUpAfterMillis: 1_000 })
+      assertError(answerIn(refused), 401, "unauthorized", /API key/)
+      const reply = yield* transcribe([audioPart()])
+      assert.strictEqual(reply.status, 200)
+    })
+  )
+})

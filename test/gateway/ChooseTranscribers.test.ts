@@ -1,0 +1,82 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer, Result } from "effect"
+
+import { Catalog } from "../../src/catalog/Catalog.ts"
+import type { Model } from "../../src/catalog/Model.ts"
+import { ChooseTranscribers } from "../../src/gateway/ChooseTranscribers.ts"
+import { targetOf } from "./calls.ts"
+
+const chat = (id: string, audio: boolean): Model => ({ ...targetOf(id).model, modalities: { image: false, audio } })
+const transcriber = (id: string): Model => ({ ...chat(id, true), kind: "transcription" })
+
+const served = [transcriber("cheap"), transcriber("gpt-4o-transcribe"), chat("hears", true), chat("deaf", false)]
+
+/** The models a request's name leads to, or what is said against it. */
+const resolve = (name: string | undefined, options: { models?: ReadonlyArray<Model>; standard?: string } = {}) => {
+  const models = options.models ?? served
+  const catalog = Layer.succeed(Catalog, {
+    version: "v1",
+    models,
+    known: [],
+    account: () => undefined,
+    lookup: (id) => {
+      const model = models.find((known) => known.id === id)
+      if (model !== undefined) return { _tag: "Served", model }
+      return id.startsWith("gpt-") ? { _tag: "Unserved", variables: ["OPENAI_API_KEY"] } : { _tag: "Unknown" }
+    }
+  })
+  const transcriptionModel = options.standard ?? "gpt-4o-transcribe"
+  const layer = ChooseTranscribers.layer({ serviceName: "acme", transcriptionModel }).pipe(Layer.provide(catalog))
+  return Effect.flatMap(ChooseTranscribers, (transcribers) => transcribers.resolve(name)).pipe(
+    Effect.map(({ targets }) => targets.map(({ model }) => String(model.id)).join(" ")),
+    Effect.provide(layer),
+    Effect.result,
+    Effect.map(Result.merge),
+    Effect.map((found) => (typeof found === "string" ? found : "error" in found ? found.error.code : found.message))
+  )
+}
+
+const standard = "gpt-4o-transcribe cheap"
+
+describe("ChooseTranscribers", () => {
+  it.effect.each<[string, string | undefined, string]>([
+    ["nothing", undefined, standard],
+    ["the service's own name", "acme-auto", standard],
+    ["whisper-1", "whisper-1", standard],
+    ["gpt-4o-transcribe", "gpt-4o-transcribe", standard],
+    ["gpt-4o-mini-transcribe", "gpt-4o-mini-transcribe", standard],
+    ["another transcription model", "cheap", "cheap"],
+    ["a chat model that takes audio", "hears", "hears"],
+    ["a chat model that does not", "deaf", "invalid_model"],
+    ["another service's name", "svc-auto", "invalid_model"],
+    ["nobody's name", "nobody", "invalid_model"],
+    ["an empty name", "", "invalid_model"],
+    ["a model whose provider is off", "gpt-audio", "invalid_model"]
+  ])("takes %s for the model the contract says", ([, name, expected]) =>
+    Effect.map(resolve(name), (found) => assert.strictEqual(found, expected))
+  )
+
+  it.effect("leaves the choice to the other transcription models while the default's provider is off", () =>
+    Effect.map(resolve("whisper-1", { models: [transcriber("b"), transcriber("a")] }), (found) =>
+      assert.strictEqual(found, "b a")
+    )
+  )
+
+  it.effect("says so when no transcription model is served at all", () =>
+    Effect.map(resolve(undefined, { models: [chat("hears", true)] }), (found) =>
+      assert.strictEqual(found, "invalid_model")
+    )
+  )
+
+  it.effect("takes a chat model with audio input for the default, if the operator wants it", () =>
+    Effect.map(resolve("whisper-1", { standard: "hears" }), (found) =>
+      assert.strictEqual(found, "hears cheap gpt-4o-transcribe")
+    )
+  )
+
+  it.effect.each(["deaf", "nobody"])("does not start with a default of %s, and names the variable", (name) =>
+    Effect.map(resolve(undefined, { standard: name }), (found) =>
+      assert.strictEqual(found, `TRANSCRIPTION_MODEL: "${name}" is not a catalog model with audio input`)
+    )
+  )
+})
