@@ -11,18 +11,22 @@ import { Cause, ConfigProvider, Console, Effect, Exit, Layer, Logger, References
 import { CliError, Command } from "effect/cli"
 
 import { BooksDiffer, ledger } from "./cli/LedgerCommands.ts"
+import { route } from "./cli/RouteCommands.ts"
+import { LinesRefused } from "./cli/RouteRank.ts"
 import { environment } from "./Config.ts"
 import { explanationOf } from "./observability/Explanation.ts"
 
-const commands = [ledger] as const
+const commands = [ledger, route] as const
 
 const tollgate = Command.make("tollgate").pipe(
   Command.withDescription("Looks after a Tollgate gateway. Reads the same environment variables as the gateway."),
   Command.withSubcommands(commands)
 )
 
-/** These have said what there is to say. */
-const hasSpoken = (error: unknown): boolean => error instanceof BooksDiffer || CliError.isCliError(error)
+/** Not all is well with what was looked at. What it is has been printed. */
+const isFinding = (error: unknown): boolean => error instanceof BooksDiffer || error instanceof LinesRefused
+
+const hasSpoken = (error: unknown): boolean => isFinding(error) || CliError.isCliError(error)
 
 const report = (cause: Cause.Cause<unknown>) => {
   const error = Cause.squash(cause)
@@ -33,7 +37,7 @@ const report = (cause: Cause.Cause<unknown>) => {
 const exitCodeOf = (exit: Exit.Exit<unknown, unknown>): number => {
   if (Exit.isSuccess(exit)) return 0
   const error = Cause.squash(exit.cause)
-  if (error instanceof BooksDiffer) return 1
+  if (isFinding(error)) return 1
   const isHelp = CliError.isCliError(error) && error._tag === "ShowHelp" && error.errors.length === 0
   return isHelp ? 0 : 2
 }

@@ -8,7 +8,7 @@ import type { ChatRequest } from "../domain/Conversation.ts"
 export interface Demand {
   /** Skill asked for per axis, 0 to 1, on the scale of the catalog's profiles. */
   readonly levels: { readonly [A in Axis]: number }
-  /** 0 to 1. */
+  /** 0 to 1: how much a strong model is expected to gain over a weak one. The highest level it could ask for. */
   readonly difficulty: number
 }
 

@@ -2,19 +2,20 @@
  * Orders the eligible models: the smallest shortfall first, and what is equally good by cost. Pure and total; the order
  * of the catalog does not matter, and a model that is not eligible changes nothing for the others.
  */
-import { type Axis, axes, type Model, type Profile, servesTier } from "../catalog/Model.ts"
+import { type Axis, axes, type Model, type Profile } from "../catalog/Model.ts"
 import { costOf } from "../catalog/Price.ts"
 import type { ModelId } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
 import type { Tier } from "../domain/Reasoning.ts"
-import { audioTokens } from "../domain/TokenCount.ts"
 import { none } from "../domain/Usage.ts"
+import { type AskFeatures, featuresOf } from "./AskFeatures.ts"
 import type { Demand, DemandModel } from "./Demand.ts"
-import { exclusionOf, requirementsOf } from "./Eligibility.ts"
+import { exclusionOf, tierInForce, tierMayYield } from "./Eligibility.ts"
+import { firm } from "./FirmDemand.ts"
 import type { Ask, Candidate, Exclusion, Ranking } from "./Router.ts"
 
 /** Distances this close are the same: predictions and profiles are not better than that. */
-export const bandWidth = 0.04
+export const bandWidth = 0.03
 
 /**
  * The fixed preference for requests with images or audio, whose content is not looked at: models of this mean skill are
@@ -49,75 +50,79 @@ interface Score {
   readonly difficulty: number
 }
 
-export const rank = (models: ReadonlyArray<Model>, ask: Ask, demandModel: DemandModel): Ranking => {
-  const needs = requirementsOf(ask)
-  const multimodal = needs.image || needs.audio
+export const rank = (models: ReadonlyArray<Model>, ask: Ask, demandModel: DemandModel): Ranking =>
+  rankFeatures(models, featuresOf(ask, demandModel), ask.allowed)
+
+/** The same from what is known of a request, whether it is here or long answered. */
+export const rankFeatures = (models: ReadonlyArray<Model>, features: AskFeatures, allowed: Ask["allowed"]): Ranking => {
+  const { needs } = features
   const eligible: Array<Model> = []
   const excluded: Array<{ model: ModelId; because: Exclusion; candidate: Model }> = []
   for (const model of models) {
-    const because = exclusionOf(model, needs)
+    const because = exclusionOf(model, needs, allowed)
     if (because === undefined) eligible.push(model)
     else excluded.push({ model: model.id, because, candidate: model })
   }
-  // Whoever sends an image or audio wants it understood above all: if no model that takes it thinks, one that does not
-  // think answers. The other way round the wish stands, since thinking that was switched off must not be billed.
-  const mayYield = multimodal && eligible.length === 0 && needs.tier !== "none"
+  const mayYield = eligible.length === 0 && tierMayYield(models, needs)
   const yielding = mayYield ? excluded.filter(({ because }) => because === "reasoning_tier") : []
-  const demand = multimodal ? undefined : demandModel.predict(ask.request)
   const candidates = [...eligible, ...yielding.map(({ candidate }) => candidate)]
   return {
-    candidates: ordered(scored(candidates, ask, needs.tier, demand)),
+    candidates: ordered(scored(candidates, features)),
     excluded: excluded
       .filter((entry) => !yielding.includes(entry))
       .map(({ because, model }) => ({ model, because }))
       .sort((a, b) => compareText(a.model, b.model)),
-    demand: demand?.levels ?? {},
-    difficulty: demand?.difficulty ?? 0
+    features
   }
 }
 
-type Unbanded = Omit<Candidate, "band">
+/** `firmDistance` is what bands go by: the distance from the rounded demand. */
+type Unbanded = Omit<Candidate, "band"> & { readonly firmDistance: number }
 
-const scored = (
-  models: ReadonlyArray<Model>,
-  ask: Ask,
-  tier: Tier | undefined,
-  demand: Demand | undefined
-): ReadonlyArray<Unbanded> => {
-  const promptTokens = Math.ceil(ask.promptTokens)
-  const audioInput = Math.min(audioTokens(ask.request), promptTokens)
+const scored = (models: ReadonlyArray<Model>, { demand, needs }: AskFeatures): ReadonlyArray<Unbanded> => {
+  const promptTokens = Math.ceil(needs.promptTokens)
+  const audioInput = Math.min(needs.audioTokens, promptTokens)
   const prompt = { ...none, input: promptTokens - audioInput, audioInput }
-  const score = demand === undefined ? multimodalScore : scoreOf(demand)
+  const score = demand === undefined ? multimodalScore : scoreOf(firm(demand))
   return models.map((model) => {
-    const inForce = tierInForce(model, tier)
-    const output = expectedOutput(model, inForce, score, ask.request.maxOutputTokens)
+    const inForce = tierInForce(model, needs.tier)
+    const output = expectedOutput(model, inForce, score, needs.outputLimit)
+    const firmDistance = score.distance(profileOf(model, inForce))
     return {
       model,
-      distance: score.distance(profileOf(model, inForce)),
+      firmDistance,
+      distance: demand === undefined ? firmDistance : shortfall(demand.levels, profileOf(model, inForce)),
       cost: costOf(model.endpoints[0].price, { ...prompt, output })
     }
   })
 }
 
-/** The tier of the request; when that is open, or the model cannot serve it, the cheapest tier the model serves. */
-const tierInForce = (model: Model, tier: Tier | undefined): Tier =>
-  tier !== undefined && servesTier(model, tier) ? tier : servesTier(model, "none") ? "none" : "low"
-
 const unskilled = Object.fromEntries(axes.map((axis) => [axis, 0])) as { readonly [A in Axis]: number }
 
 /** The catalog gives every served tier a profile; a model without one counts as the worst. */
-const profileOf = (model: Model, tier: Tier): Profile => model.profiles[tier] ?? unskilled
+export const profileOf = (model: Model, tier: Tier): Profile => model.profiles[tier] ?? unskilled
 
-/** Only shortfall counts, axis by axis, and an axis weighs what is asked of it. */
+/**
+ * How far below the levels asked a profile is expected to be: only shortfall counts, and an axis weighs what is asked
+ * of it. Levels and profiles are estimates, so being above a level makes a miss unlikely, not impossible, and models
+ * that are all good enough still differ a little: for requests that matter in order, though not in which band they
+ * are.
+ */
 export const shortfall = (levels: Demand["levels"], profile: Profile): number => {
-  const asked = axes.reduce((total, axis) => total + levels[axis], 0)
-  if (asked <= 0) return 0
-  const squares = axes.reduce(
-    (total, axis) => total + (levels[axis] / asked) * Math.max(0, levels[axis] - profile[axis]) ** 2,
-    0
-  )
-  return Math.sqrt(squares)
+  let [asked, squares] = [0, 0]
+  for (const axis of axes) {
+    const level = levels[axis]
+    asked += level ** 2
+    squares += (level * expectedMiss(level - profile[axis])) ** 2
+  }
+  return asked <= 0 ? 0 : Math.sqrt(squares / asked)
 }
+
+/** How far around a level it matters where exactly a profile is. */
+const uncertainty = 0.28
+
+/** What is missing when it is `gap` give or take the uncertainty: near 0 far below 0, near `gap` far above. */
+const expectedMiss = (gap: number): number => (gap + Math.sqrt(gap * gap + uncertainty * uncertainty)) / 2
 
 const scoreOf = ({ difficulty, levels }: Demand): Score => {
   const asked = axes.reduce((total, axis) => total + levels[axis], 0)
@@ -147,13 +152,15 @@ const expectedOutput = (model: Model, tier: Tier, score: Score, limit: number | 
  * a band the cheaper goes first, then the id.
  */
 const ordered = (candidates: ReadonlyArray<Unbanded>): ReadonlyArray<Candidate> => {
-  const byDistance = candidates.toSorted((a, b) => a.distance - b.distance || compareText(a.model.id, b.model.id))
+  const byDistance = candidates.toSorted(
+    (a, b) => a.firmDistance - b.firmDistance || compareText(a.model.id, b.model.id)
+  )
   let band = -1
   let bandStart = -Infinity
-  const banded = byDistance.map((candidate): Candidate => {
-    if (candidate.distance - bandStart > bandWidth) {
+  const banded = byDistance.map(({ firmDistance, ...candidate }): Candidate => {
+    if (firmDistance - bandStart > bandWidth) {
       band++
-      bandStart = candidate.distance
+      bandStart = firmDistance
     }
     return { ...candidate, band }
   })

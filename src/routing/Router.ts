@@ -5,14 +5,16 @@
 import { Context, Effect, Layer } from "effect"
 
 import { Catalog } from "../catalog/Catalog.ts"
-import type { Axis, Model } from "../catalog/Model.ts"
+import type { Model } from "../catalog/Model.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { ModelId } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
+import type { AskFeatures } from "./AskFeatures.ts"
 import type { DemandModel } from "./Demand.ts"
 import { exclusionOf, requirementsOf } from "./Eligibility.ts"
-import { lexicalDemand } from "./LexicalDemand.ts"
-import { rank } from "./Ranking.ts"
+import { rank, rankFeatures } from "./Ranking.ts"
+import { trainedDemand } from "./TrainedDemand.ts"
+import { read, shipped, type WeightsError } from "./Weights.ts"
 
 export interface Ask {
   readonly request: ChatRequest
@@ -37,7 +39,7 @@ export type Exclusion = (typeof exclusions)[number]
 
 export interface Candidate {
   readonly model: Model
-  /** How far the model falls short of the demand; 0 when it meets it on every axis. */
+  /** How far the model is expected to fall short of the demand: near 0 when it is well above it on every axis. */
   readonly distance: number
   /** Candidates of one band are equally good; within it the cheaper one goes first. */
   readonly band: number
@@ -49,16 +51,16 @@ export interface Ranking {
   /** Best first. Empty when nothing is eligible. */
   readonly candidates: ReadonlyArray<Candidate>
   readonly excluded: ReadonlyArray<{ readonly model: ModelId; readonly because: Exclusion }>
-  /** Level asked for per axis, 0 to 1; empty when the conversation was not looked at (image or audio input). */
-  readonly demand: { readonly [A in Axis]?: number }
-  /** 0 to 1. */
-  readonly difficulty: number
+  /** What the models were measured against. */
+  readonly features: AskFeatures
 }
 
 export class Router extends Context.Service<
   Router,
   {
     readonly rank: (ask: Ask) => Ranking
+    /** The same for a request of which only its features are known. */
+    readonly rankFeatures: (features: AskFeatures, allowed: Ask["allowed"]) => Ranking
     /** Why this model cannot serve the request; `undefined` when it can. For pins and direct calls. */
     readonly exclusionOf: (model: Model, ask: Ask) => Exclusion | undefined
   }
@@ -66,14 +68,45 @@ export class Router extends Context.Service<
   static readonly layerDemand = (demand: DemandModel): Layer.Layer<Router, never, Catalog> =>
     Layer.effect(
       Router,
-      Effect.map(Catalog, ({ models }) =>
-        Router.of({
+      Effect.map(Catalog, (catalog) => {
+        const models = catalog.models.filter(({ kind }) => kind === "chat")
+        return Router.of({
           rank: (ask) => rank(models, ask, demand),
-          exclusionOf: (model, ask) => exclusionOf(model, requirementsOf(ask))
+          rankFeatures: (features, allowed) => rankFeatures(models, features, allowed),
+          exclusionOf: (model, ask) => exclusionOf(model, requirementsOf(ask), ask.allowed)
         })
-      )
+      })
     )
 
-  /** Over the catalog, with demand read from the words of the conversation. */
-  static readonly layer = Router.layerDemand(lexicalDemand)
+  /** Over the catalog, with demand predicted by the trained weights, which are read and checked once. */
+  static readonly layer: Layer.Layer<Router, WeightsError, Catalog> = Layer.unwrap(
+    Effect.map(
+      Effect.suspend(() => Effect.fromResult(read(shipped))),
+      (weights) =>
+        Layer.tap(Router.layerDemand(trainedDemand(weights)), (context) => warmUp(Context.get(context, Router)))
+    )
+  )
 }
+
+/** A text of every length up to this, in characters, so often that the engine compiles what decides. */
+const warmUpCharacters = 4_000
+const warmUpDecisions = 150
+
+/** Decides what nobody asked, some 50 ms in all, so that the engine has compiled it before the first request. */
+const warmUp = ({ rank }: Router["Service"]): Effect.Effect<void> =>
+  Effect.sync(() => {
+    const text = "Plan 2 tests of f(x) = x + 1, then say: why?\n".repeat(100)
+    for (let decision = 1; decision <= warmUpDecisions; decision++) {
+      const length = Math.ceil((decision * warmUpCharacters) / warmUpDecisions)
+      rank({ request: saying(text.slice(0, length)), promptTokens: length, allowed: undefined })
+    }
+  })
+
+const saying = (text: string): ChatRequest => ({
+  messages: [{ role: "user", content: [{ type: "text", text }] }],
+  tools: [],
+  toolChoice: "auto",
+  parallelToolCalls: true,
+  responseFormat: { type: "text" },
+  stop: []
+})

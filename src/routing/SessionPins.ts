@@ -40,7 +40,8 @@ export class SessionPins extends Context.Service<
   )
 }
 
-const lifetime = Duration.minutes(15)
+/** A pin lives this long after its last use. */
+export const lifetime = Duration.minutes(15)
 /** Routing does not wait longer for a pin. */
 const patience = Duration.seconds(1)
 const sweepInterval = Duration.minutes(1)

@@ -1,7 +1,5 @@
 /** `tollgate ledger` as an operator runs it: a process of its own, on the database of a gateway. */
-import { execFile } from "node:child_process"
 import { join } from "node:path"
-import process from "node:process"
 
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -12,23 +10,8 @@ import { Database } from "../../src/sql/Database.ts"
 import { as, eventually, user } from "../support/Chat.ts"
 import { root } from "../support/SourceTree.ts"
 import { dataDirectory } from "../support/TestDatabase.ts"
-import { describeGateway, type Environment, TestGateway } from "../support/TestGateway.ts"
-
-interface Ended {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-const tollgate = (environment: Environment, ...words: ReadonlyArray<string>): Effect.Effect<Ended> =>
-  Effect.callback((resume) => {
-    const child = execFile(
-      process.execPath,
-      [join(root, "src/cli.ts"), ...words],
-      { env: environment },
-      (_error, out, err) => resume(Effect.succeed({ code: child.exitCode ?? -1, out, err }))
-    )
-  })
+import { describeGateway, TestGateway } from "../support/TestGateway.ts"
+import { tollgate } from "./Tollgate.ts"
 
 const answered = { model: "gpt-4.1", messages: [user("Hello")] }
 /** Requests that end in every way there is; the sandbox does as the message asks. */
@@ -96,7 +79,7 @@ describeGateway("tollgate ledger", (it) => {
       const { engine } = yield* Database
       const sql = yield* SqlClient.SqlClient
       const { organization } = yield* gateway.tenant("2.5")
-      const found = yield* tollgate(gateway.variables, "ledger", "verify")
+      const found = yield* tollgate(gateway.variables, ["ledger", "verify"])
       if (engine === "embedded") {
         assert.deepStrictEqual([found.code, found.out], [2, ""])
         assert.match(found.err, /A running gateway has the embedded database .*: stop that gateway/)
@@ -104,14 +87,14 @@ describeGateway("tollgate ledger", (it) => {
       }
       assert.deepStrictEqual([found.code, found.err], [0, ""])
       assert.include(found.out, "0 differences, 0 unexplained charges")
-      const balance = yield* tollgate(gateway.variables, "ledger", "balance")
+      const balance = yield* tollgate(gateway.variables, ["ledger", "balance"])
       assert.include(balance.out, `${organization}  2.5 USD available, 0 USD held\n`)
 
       yield* sql`UPDATE credit_account SET balance = balance + 1 WHERE organization_id = ${organization}`
-      const text = yield* tollgate(gateway.variables, "ledger", "verify")
+      const text = yield* tollgate(gateway.variables, ["ledger", "verify"])
       assert.strictEqual(text.code, 1)
       assert.match(text.out, new RegExp(`account; organization ${organization}; expected entries 2500000000000,`))
-      const json = yield* tollgate(gateway.variables, "ledger", "verify", "--json")
+      const json = yield* tollgate(gateway.variables, ["ledger", "verify", "--json"])
       assert.strictEqual(json.code, 1)
       const { clean, counts } = JSON.parse(json.out)
       assert.deepStrictEqual([clean, counts], [false, { account: 1 }])
@@ -133,12 +116,12 @@ describe("tollgate ledger without a gateway", () => {
           INSERT INTO credit_entry (id, organization_id, kind, amount)
           VALUES (gen_random_uuid(), '018f0000-0000-7000-8000-000000000001', 'charge', -5) RETURNING *
         ) INSERT INTO credit_account (organization_id, balance) SELECT organization_id, amount FROM entry`)
-      const lenient = yield* tollgate(environment, "ledger", "verify")
+      const lenient = yield* tollgate(environment, ["ledger", "verify"])
       assert.deepStrictEqual([lenient.code, lenient.err], [0, ""])
       assert.include(lenient.out, "0 differences, 1 unexplained charges")
-      assert.strictEqual((yield* tollgate(environment, "ledger", "verify", "--strict")).code, 1)
+      assert.strictEqual((yield* tollgate(environment, ["ledger", "verify", "--strict"])).code, 1)
       yield* change("UPDATE credit_account SET held = 1, balance = balance - 1")
-      const broken = yield* tollgate(environment, "ledger", "verify", "--json")
+      const broken = yield* tollgate(environment, ["ledger", "verify", "--json"])
       assert.deepStrictEqual([broken.code, JSON.parse(broken.out).counts.account], [1, 1])
     })
   )
@@ -147,7 +130,7 @@ describe("tollgate ledger without a gateway", () => {
     Effect.gen(function* () {
       const environment = { DATA_DIR: yield* dataDirectory }
       for (const command of ["verify", "balance"]) {
-        const refused = yield* tollgate(environment, "ledger", command)
+        const refused = yield* tollgate(environment, ["ledger", command])
         assert.deepStrictEqual([refused.code, refused.out], [2, ""])
         assert.include(refused.err, "lacks migration 1 (access): start a gateway of this version on it first")
       }
@@ -156,15 +139,15 @@ describe("tollgate ledger without a gateway", () => {
 
   it.live("reports a wrong directory, a wrong server and a wrong word as such", () =>
     Effect.gen(function* () {
-      const absent = yield* tollgate({ DATA_DIR: join(root, "nowhere") }, "ledger", "verify")
+      const absent = yield* tollgate({ DATA_DIR: join(root, "nowhere") }, ["ledger", "verify"])
       assert.deepStrictEqual([absent.code, absent.out], [2, ""])
       assert.include(absent.err, "There is no database in")
       const server = { DATABASE_URL: "postgres://postgres:secret@127.0.0.1:1/postgres" }
-      const unreachable = yield* tollgate(server, "ledger", "verify", "--json")
+      const unreachable = yield* tollgate(server, ["ledger", "verify", "--json"])
       assert.deepStrictEqual([unreachable.code, unreachable.out], [2, ""])
       assert.include(unreachable.err, "ECONNREFUSED")
       assert.notInclude(unreachable.err, "secret")
-      const typo = yield* tollgate(server, "ledger", "verfy")
+      const typo = yield* tollgate(server, ["ledger", "verfy"])
       assert.strictEqual(typo.code, 2)
     })
   )

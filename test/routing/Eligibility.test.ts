@@ -79,6 +79,13 @@ const verdicts: ReadonlyArray<readonly [name: string, ask: Ask, traits: Traits, 
     "context_window"
   ],
   ["an answer without a limit", askOf(requestOf(""), { promptTokens: 501 }), window(1_000), "context_window"],
+  ["a window that an answer could fill", askOf(requestOf(""), { promptTokens: 500 }), window(1_000, 1_000), undefined],
+  [
+    "much thinking of a model that cannot, in a small window",
+    askOf(requestOf("", thinking("high")), { promptTokens: 2_500 }),
+    { ...never, ...window(4_000, 4_000) },
+    "reasoning_tier"
+  ],
   [
     "a limit above what the model writes",
     askOf(requestOf("", { maxOutputTokens: 9_999 }), { promptTokens: 500 }),
@@ -90,7 +97,7 @@ const verdicts: ReadonlyArray<readonly [name: string, ask: Ask, traits: Traits, 
 describe("Eligibility", () => {
   for (const [name, ask, traits, verdict] of verdicts) {
     it(`${name}: ${verdict ?? "can be served"}`, () => {
-      assert.strictEqual(exclusionOf(modelOf("model", traits), requirementsOf(ask)), verdict)
+      assert.strictEqual(exclusionOf(modelOf("model", traits), requirementsOf(ask), ask.allowed), verdict)
     })
   }
 
@@ -111,6 +118,6 @@ describe("Eligibility", () => {
     } = modelOf("model", window(10_000))
     const model = { ...modelOf("model"), endpoints: [small, large] as const }
     const needs = requirementsOf(askOf(requestOf(""), { promptTokens: 5_000 }))
-    assert.isUndefined(exclusionOf({ ...model, endpoints: [small, large] }, needs))
+    assert.isUndefined(exclusionOf({ ...model, endpoints: [small, large] }, needs, undefined))
   })
 })

@@ -2,11 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 
 import type { Model } from "../../src/catalog/Model.ts"
+import type { ChatRequest } from "../../src/domain/Conversation.ts"
 import { modelId } from "../../src/domain/Ids.ts"
 import type { DemandModel } from "../../src/routing/Demand.ts"
+import { firm } from "../../src/routing/FirmDemand.ts"
 import { bandWidth, rank, shortfall } from "../../src/routing/Ranking.ts"
-import type { Ask } from "../../src/routing/Router.ts"
-import { askOf, audio, endpointAt, flatProfile, image, modelOf, requestOf } from "./TestModels.ts"
+import type { Ask, Ranking } from "../../src/routing/Router.ts"
+import { askOf, audio, endpointAt, flatProfile, image, modelOf, requestOf, tool } from "./TestModels.ts"
 
 /** Asks the same of every request. */
 const demandOf = (level: number, difficulty = 0.5): DemandModel => ({
@@ -31,33 +33,59 @@ const poolOf = (pool: typeof Pool.Type) =>
   pool.map(({ rate, skill }, index) => modelOf(`m${index}`, { skill, rate: BigInt(rate) }))
 
 describe("Ranking", () => {
-  it("measures only what a model lacks, and weighs an axis by what is asked of it", () => {
+  it("measures what a model lacks, and weighs an axis by what is asked of it", () => {
     const asked = flatProfile(0, { coding: 0.8, math: 0.4 })
-    assert.strictEqual(shortfall(asked, flatProfile(0, { coding: 0.8, math: 0.4 })), 0)
-    assert.strictEqual(shortfall(asked, flatProfile(0, { coding: 1, math: 1 })), 0)
-    assert.approximately(shortfall(asked, flatProfile(0, { coding: 0.5, math: 1 })), Math.sqrt((2 / 3) * 0.09), 1e-12)
+    const of = (coding: number, math: number): number => shortfall(asked, flatProfile(0, { coding, math }))
+    assert.isBelow(of(1, 1), 0.08)
+    assert.approximately(of(0, 1), Math.sqrt(0.64 / 0.8) * 0.8, 0.03)
+    // The same gap counts more where more is asked.
+    assert.isAbove(of(0.5, 0.7), of(0.8, 0.4))
     assert.strictEqual(shortfall(flatProfile(0), flatProfile(0)), 0)
   })
+
+  it.prop(
+    "never moves a model away for being better, and tells models apart that are all good enough",
+    { level: Skill, skill: Skill, more: Skill },
+    ({ level, more, skill }) => {
+      const levels = flatProfile(level, { math: 0.9 })
+      const better = flatProfile(skill, { math: Math.min(1, skill + more) })
+      const [near, far] = [shortfall(levels, better), shortfall(levels, flatProfile(skill))]
+      assert.isTrue(more > 0.01 && skill < 0.9 ? near < far : near <= far)
+    }
+  )
 
   it("puts the smaller shortfall first, then the lower cost, then the id", () => {
     const models = [
       modelOf("weak-free", { skill: 0.4, rate: 0n }),
       modelOf("good-b", { skill: 0.7, rate: 5n }),
-      modelOf("good-a", { skill: 0.9, rate: 5n }),
-      modelOf("good-cheap", { skill: 0.6, rate: 4n })
+      modelOf("good-a", { skill: 0.72, rate: 5n }),
+      modelOf("good-cheap", { skill: 0.68, rate: 4n })
     ]
     assert.deepStrictEqual(order(models), ["0 good-cheap", "0 good-a", "0 good-b", "1 weak-free"])
   })
 
-  it("measures a band from its best member, so that it never grows beyond its width", () => {
-    const at = (id: string, distance: number, rate: bigint) => modelOf(id, { skill: 0.6 - distance, rate })
-    const models = [
-      at("best", 0, 9n),
-      at("near", bandWidth - 0.001, 1n),
-      at("next", bandWidth + 0.001, 5n),
-      at("next-cheap", 2 * bandWidth, 2n)
-    ]
-    assert.deepStrictEqual(order(models), ["0 near", "0 best", "1 next-cheap", "1 next"])
+  it.prop(
+    "measures a band from its best member, so that it never grows beyond its width",
+    { pool: Pool },
+    ({ pool }) => {
+      // A demand that rounding leaves alone, so that distances are what bands go by.
+      const demand: DemandModel = { predict: () => firm({ levels: flatProfile(0.5), difficulty: 0.5 }) }
+      const { candidates } = rank(poolOf(pool), askOf(requestOf("Hi")), demand)
+      const bands = [...Map.groupBy(candidates, ({ band }) => band).values()]
+      const nearest = bands.map((band) => Math.min(...band.map(({ distance }) => distance)))
+      bands.forEach((band, at) => {
+        for (const { distance } of band) assert.isAtMost(distance - (nearest[at] ?? 0), bandWidth)
+        if (at > 0) assert.isAbove((nearest[at] ?? 0) - (nearest[at - 1] ?? 0), bandWidth)
+      })
+    }
+  )
+
+  it("gives requests that differ little the same order, and reports how they differ", () => {
+    const models = poolOf([0.2, 0.4, 0.6, 0.8].map((skill, at) => ({ skill, rate: at })))
+    const [one, other] = [0.5, 0.53].map((level) => rank(models, askOf(requestOf("Hi")), demandOf(level, level)))
+    const ids = (ranking?: Ranking) => ranking?.candidates.map(({ model }) => model.id)
+    assert.deepStrictEqual(ids(one), ids(other))
+    assert.isBelow(one?.candidates[0]?.distance ?? 1, other?.candidates[0]?.distance ?? 0)
   })
 
   it("compares by the profile of the tier that is in force", () => {
@@ -77,10 +105,10 @@ describe("Ranking", () => {
     assert.strictEqual(first("none"), "0 plain")
     // An open tier is compared by the cheapest the model serves.
     assert.strictEqual(first(), "0 plain")
+    const always = { ...thinker, reasoning: { support: "always", efforts: [] } } as const
     assert.strictEqual(
-      rank([{ ...thinker, reasoning: { support: "always", efforts: [] } }], askOf(requestOf("")), demandOf(0.2))
-        .candidates[0]?.distance,
-      0
+      rank([always], askOf(requestOf("")), demandOf(0.2)).candidates[0]?.distance,
+      shortfall(flatProfile(0.2), thinker.profiles.low)
     )
   })
 
@@ -108,7 +136,7 @@ describe("Ranking", () => {
       ["good-enough", "strong", "weak"]
     )
     assert.deepStrictEqual(ranking.excluded, [{ model: modelId("deaf"), because: "image_input" }])
-    assert.deepStrictEqual([ranking.demand, ranking.difficulty], [{}, 0])
+    assert.isUndefined(ranking.features.demand)
   })
 
   it("lets a model that cannot think hear audio when none that hears it thinks", () => {
@@ -124,12 +152,27 @@ describe("Ranking", () => {
       ["plain"]
     )
     assert.deepStrictEqual(heard.excluded, [{ model: modelId("deaf"), because: "audio_input" }])
-    const text = rank([plain], askOf(requestOf("Hi", thinking)), demandOf(0.5))
-    assert.deepStrictEqual(text.excluded, [{ model: modelId("plain"), because: "reasoning_tier" }])
     // Switched-off thinking is never switched on again.
     const stubborn = modelOf("stubborn", { reasoning: { support: "always", efforts: [] } })
     const off = { reasoning: { effort: "none", exclude: false } } as const
     assert.deepStrictEqual(rank([stubborn], askOf(requestOf([audio], off)), blind).candidates, [])
+  })
+
+  it("holds to the tier as long as any model of the catalog can serve it", () => {
+    const plain = modelOf("plain", {
+      reasoning: { support: "none", efforts: [] },
+      profiles: { none: flatProfile(0.5) }
+    })
+    const thinker = modelOf("thinker", { tools: false })
+    const asked = { reasoning: { effort: "low", exclude: false }, tools: [tool] } as const
+    const ids = (models: ReadonlyArray<Model>, allowed?: Ask["allowed"], parts: Partial<ChatRequest> = asked) =>
+      rank(models, askOf(requestOf("Hi", parts), { allowed }), demandOf(0.5)).candidates.map(({ model }) => model.id)
+    assert.deepStrictEqual(ids([plain, thinker]), [])
+    assert.deepStrictEqual(ids([plain]), [plain.id])
+    assert.deepStrictEqual(ids([plain, thinker], new Set([plain.id])), [])
+    const stubborn = modelOf("stubborn", { reasoning: { support: "always", efforts: [] } })
+    const off = { reasoning: { enabled: false, exclude: false } } as const
+    assert.deepStrictEqual(ids([stubborn], undefined, off), [])
   })
 
   it("answers an empty list with reasons when nothing is eligible", () => {

@@ -36,6 +36,7 @@ export interface Traits extends Partial<Omit<Model, "id" | "endpoints">> {
 /** A model that can do everything, unless its traits say otherwise. */
 export const modelOf = (id: string, { endpoint, rate = 1_000n, skill = 0.5, ...traits }: Traits = {}): Model => ({
   id: modelId(id),
+  kind: "chat",
   created: 0,
   ownedBy: "acme",
   modalities: { image: true, audio: true },

@@ -31,7 +31,7 @@ export interface WireCall {
 
 export type Json = { readonly [key: string]: unknown }
 
-/** A form with one file. Names, the file's included, are the gateway's own words and hold nothing that needs quoting. */
+/** A form with one file. All names in it are the gateway's own words and hold nothing that needs quoting. */
 export interface Form {
   readonly fields: { readonly [name: string]: string }
   readonly file: {

@@ -1,0 +1,63 @@
+/**
+ * The catalog that `tollgate route` goes by: the file of `--catalog` in place of the gateway's own, and of that which
+ * models count as served.
+ */
+import { Effect, FileSystem, Layer, Option } from "effect"
+import { Flag } from "effect/cli"
+
+import * as Accounts from "../catalog/Accounts.ts"
+import { Catalog, load, loadInstead, serve } from "../catalog/Catalog.ts"
+import { CatalogError } from "../catalog/CatalogFile.ts"
+import { settings } from "../Config.ts"
+
+export const catalog = Flag.String("catalog").pipe(
+  Flag.withMetavar("FILE"),
+  Flag.withDescription(
+    "A catalog in the schema of CATALOG_FILE that takes the place of the shipped one. Its providers stay known."
+  ),
+  Flag.optional
+)
+
+export const everyModel = Flag.Boolean("every-model").pipe(
+  Flag.withDescription("Count every model of the catalog as served, whatever providers are switched on."),
+  Flag.withDefault(false)
+)
+
+export interface Choice {
+  readonly catalog: Option.Option<string>
+  /**
+   * Needs no environment. Otherwise models are served as a gateway with this environment serves them: by the providers
+   * that are switched on, or all of them when none is.
+   */
+  readonly everyModel: boolean
+}
+
+export const layer = ({ catalog, everyModel }: Choice) =>
+  Layer.effect(
+    Catalog,
+    Effect.gen(function* () {
+      const known = yield* assembly(catalog, everyModel)
+      const providers = [...known.providers.values()]
+      const every = Accounts.simulated(providers, () => "")
+      if (everyModel) return Catalog.of(serve(known, every))
+      const configured = [...(yield* Accounts.configured(providers))].filter(([, { baseUrl }]) => baseUrl !== "")
+      return Catalog.of(serve(known, configured.length === 0 ? every : new Map(configured)))
+    })
+  )
+
+const assembly = Effect.fnUntraced(function* (file: Option.Option<string>, shippedAlone: boolean) {
+  const files = yield* FileSystem.FileSystem
+  if (Option.isSome(file)) {
+    const loaded = loadInstead(yield* files.readFileString(file.value))
+    return yield* Effect.mapError(Effect.fromResult(loaded), named(file.value))
+  }
+  const overlay = shippedAlone ? Option.none() : (yield* settings).catalogFile
+  if (Option.isNone(overlay)) return yield* Effect.fromResult(load())
+  const loaded = load(yield* files.readFileString(overlay.value))
+  return yield* Effect.mapError(Effect.fromResult(loaded), named("CATALOG_FILE"))
+})
+
+const named =
+  (file: string) =>
+  ({ message, path }: CatalogError): CatalogError =>
+    new CatalogError({ path, message: `${file}: ${message}` })

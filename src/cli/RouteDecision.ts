@@ -1,0 +1,32 @@
+/**
+ * One decision of the router over a chat request as a client would post it: read by the gateway's own reader, its
+ * reasoning normalised by the gateway's own rules. A model that the body names does not matter here.
+ */
+import { type Clock, Result } from "effect"
+
+import { normalise } from "../domain/Reasoning.ts"
+import { promptTokens } from "../domain/TokenCount.ts"
+import { type BodyError, read } from "../http/ChatBody.ts"
+import type { Ask, Ranking, Router } from "../routing/Router.ts"
+
+export interface Decision {
+  readonly ranking: Ranking
+  /** Of prediction and ranking; the body had been read. */
+  readonly latencyMillis: number
+}
+
+export interface Judge {
+  readonly router: Router["Service"]
+  readonly clock: Clock.Clock
+  readonly allowed?: Ask["allowed"]
+}
+
+export const decide = (body: string, { allowed, clock, router }: Judge): Result.Result<Decision, BodyError> =>
+  Result.map(read(body, { autoModel: "", sessionHeader: undefined }), (input) => {
+    const reasoning = normalise(input.reasoning, { routed: true })
+    const request = { ...input.request, ...(reasoning && { reasoning }) }
+    const ask: Ask = { request, promptTokens: promptTokens(request), allowed }
+    const startedAt = clock.monotonicTimeNanosUnsafe()
+    const ranking = router.rank(ask)
+    return { ranking, latencyMillis: Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e6 }
+  })

@@ -1,0 +1,158 @@
+/** A decision of the router in the words of people, and the same as JSON for programs. */
+import { type Axis, axes, servesTier } from "../catalog/Model.ts"
+import type { ModelId } from "../domain/Ids.ts"
+import { toUsd } from "../domain/Money.ts"
+import type { Tier } from "../domain/Reasoning.ts"
+import { cannot } from "../gateway/ChooseTargets.ts"
+import { type Requirements, tierInForce } from "../routing/Eligibility.ts"
+import { profileOf } from "../routing/Ranking.ts"
+import type { Candidate, Exclusion, Ranking } from "../routing/Router.ts"
+import type { Decision } from "./RouteDecision.ts"
+import { table } from "./Table.ts"
+
+/** A level or a shortfall that prints as zero is not printed. */
+const leastShown = 0.005
+
+interface Explained extends Candidate {
+  readonly tier: Tier
+  /** What the model lacks, most first. */
+  readonly lacks: ReadonlyArray<readonly [Axis, number]>
+}
+
+export interface Explanation extends Decision {
+  readonly candidates: ReadonlyArray<Explained>
+  /** No model that may be used could serve the tier, so it restricts none of them. */
+  readonly tierYields: boolean
+}
+
+export const explanationOf = (decision: Decision): Explanation => {
+  const { candidates, features } = decision.ranking
+  const { tier } = features.needs
+  return {
+    ...decision,
+    candidates: candidates.map((candidate) => explained(candidate, decision.ranking)),
+    tierYields: tier !== undefined && candidates.some(({ model }) => !servesTier(model, tier))
+  }
+}
+
+const explained = (candidate: Candidate, { features }: Ranking): Explained => {
+  const tier = tierInForce(candidate.model, features.needs.tier)
+  const profile = profileOf(candidate.model, tier)
+  const lacks = axes
+    .map((axis) => [axis, (features.demand?.levels[axis] ?? 0) - profile[axis]] as const)
+    .filter(([, shortfall]) => shortfall >= leastShown)
+    .sort(([, a], [, b]) => b - a)
+  return { ...candidate, tier, lacks }
+}
+
+export const jsonOf = ({ candidates, latencyMillis, ranking, tierYields }: Explanation): unknown => ({
+  choice: candidates[0]?.model.id ?? null,
+  demand: ranking.features.demand?.levels ?? {},
+  difficulty: ranking.features.demand?.difficulty ?? 0,
+  needs: needsJson(ranking.features.needs),
+  tier_yields: tierYields,
+  latency_ms: latencyMillis,
+  candidates: candidates.map(({ band, cost, distance, lacks, model, tier }) => ({
+    model: model.id,
+    tier,
+    band,
+    distance,
+    cost_usd: toUsd(cost),
+    lacks: Object.fromEntries(lacks)
+  })),
+  refused: ranking.excluded
+})
+
+const needsJson = (needs: Requirements) => ({
+  tier: needs.tier ?? null,
+  prompt_tokens: needs.promptTokens,
+  audio_tokens: needs.audioTokens,
+  output_limit: needs.outputLimit ?? null,
+  image: needs.image,
+  audio: needs.audio,
+  tools: needs.tools,
+  forced_tool: needs.forcedTool,
+  structured_output: needs.structuredOutput
+})
+
+export const textOf = (explanation: Explanation): ReadonlyArray<string> => {
+  const { candidates, latencyMillis, ranking } = explanation
+  return [
+    `Demand      ${demandText(ranking)}`,
+    `Needs       ${needsText(ranking.features.needs, explanation.tierYields)}`,
+    `Decided in  ${latencyMillis.toFixed(3)} ms`,
+    ...candidatesText(candidates),
+    ...refusedText(ranking.excluded),
+    "",
+    choiceText(candidates)
+  ]
+}
+
+const candidatesText = (candidates: ReadonlyArray<Explained>): ReadonlyArray<string> => {
+  if (candidates.length === 0) return []
+  const rows = candidates.map((candidate, index) => [String(index + 1), ...rowOf(candidate)])
+  return ["", ...table(["", "model", "band", "distance", "expected USD", "thinks", "lacks"], rows, [0, 2, 3, 4])]
+}
+
+const rowOf = ({ band, cost, distance, lacks, model, tier }: Explained): ReadonlyArray<string> => [
+  model.id,
+  String(band),
+  distance.toFixed(4),
+  (Number(cost) / 1e12).toFixed(6),
+  tier,
+  levelsText(lacks)
+]
+
+const levelsText = (levels: ReadonlyArray<readonly [Axis, number]>): string =>
+  levels.map(([axis, level]) => `${axis} ${level.toFixed(2)}`).join(", ")
+
+const demandText = ({ features: { demand } }: Ranking): string => {
+  if (demand === undefined) return "not looked at: the conversation has images or audio"
+  const levels = axes
+    .map((axis) => [axis, demand.levels[axis]] as const)
+    .filter(([, level]) => level >= leastShown)
+    .sort(([, a], [, b]) => b - a)
+  return `${levelsText(levels) || "none"}; difficulty ${demand.difficulty.toFixed(2)}`
+}
+
+const thinking = {
+  none: "no thinking",
+  low: "low thinking",
+  high: "high thinking",
+  open: "any thinking"
+} as const satisfies Record<Tier | "open", string>
+
+const needsText = (needs: Requirements, tierYields: boolean): string =>
+  [
+    `${thinking[needs.tier ?? "open"]}${tierYields ? ", which gives way: no model serves it" : ""}`,
+    `about ${Math.ceil(needs.promptTokens)} prompt tokens`,
+    ...(needs.outputLimit === undefined ? [] : [`at most ${needs.outputLimit} output tokens`]),
+    ...(needs.image ? ["image input"] : []),
+    ...(needs.audio ? ["audio input"] : []),
+    ...(needs.tools ? ["tools"] : []),
+    ...(needs.forcedTool ? ["a forced tool call"] : []),
+    ...(needs.structuredOutput ? ["a JSON schema"] : [])
+  ].join("; ")
+
+/** One line per reason. */
+const refusedText = (excluded: Ranking["excluded"]): ReadonlyArray<string> => {
+  const byReason = new Map<Exclusion, Array<ModelId>>()
+  for (const { because, model } of excluded) {
+    byReason.set(because, [...(byReason.get(because) ?? []), model])
+  }
+  const lines = [...byReason].map(([because, models]) => `  ${cannot[because]}: ${models.join(", ")}`)
+  return lines.length === 0 ? [] : ["", "Refused, since the model", ...lines]
+}
+
+const choiceText = (candidates: ReadonlyArray<Explained>): string => {
+  const [first] = candidates
+  if (first === undefined) return "Choice: none. No model can serve this request"
+  const equals = candidates.filter(({ band }) => band === first.band).length
+  return `Choice: ${first.model.id}, ${
+    candidates.length === 1
+      ? "the only candidate"
+      : equals === 1
+        ? "the nearest to what is asked"
+        : `the cheapest of the ${equals} that are near enough to what is asked`
+  }`
+}

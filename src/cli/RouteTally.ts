@@ -1,0 +1,188 @@
+/**
+ * Logged requests, routed again: what was chosen then and what would be now, request by request and session by session.
+ * It keeps sums, and of sessions only those whose pin would still live, so its size does not grow with the log.
+ */
+import { DateTime, Duration } from "effect"
+
+import type { Catalog } from "../catalog/Catalog.ts"
+import { axes, type Model } from "../catalog/Model.ts"
+import { costOf } from "../catalog/Price.ts"
+import type { ModelId } from "../domain/Ids.ts"
+import { add, type Picodollars, zero } from "../domain/Money.ts"
+import type { AskFeatures } from "../routing/AskFeatures.ts"
+import type { Demand } from "../routing/Demand.ts"
+import { exclusionOf } from "../routing/Eligibility.ts"
+import type { Ranking, Router } from "../routing/Router.ts"
+import { lifetime } from "../routing/SessionPins.ts"
+import type { Receipt } from "../usage/Receipt.ts"
+import type { Recent } from "../usage/RecentRequests.ts"
+
+/** Requests and sums over them. `before` and `after` are the same requests. */
+interface Comparison {
+  requests: number
+  before: Picodollars
+  after: Picodollars
+}
+
+const nothing = (): Comparison => ({ requests: 0, before: zero, after: zero })
+
+const count = (comparison: Comparison, before: Picodollars, after: Picodollars): void => {
+  comparison.requests++
+  comparison.before = add(comparison.before, before)
+  comparison.after = add(comparison.after, after)
+}
+
+interface Pin {
+  readonly model: ModelId
+  readonly usedAtMillis: number
+}
+
+/** One request, as it was and as it is routed again. */
+interface Moment {
+  readonly receipt: Receipt
+  readonly routing: Routing
+  readonly before: ModelId
+  readonly ranking: Ranking
+  /** Also if it thinks more or less than was asked. */
+  readonly canServe: (model: Model) => boolean
+}
+
+type Routing = NonNullable<Receipt["routing"]>
+
+export class RouteTally {
+  private readonly catalog: Catalog["Service"]
+  private readonly router: Router["Service"]
+  /** In order of last use. */
+  private readonly pins = new Map<string, Pin>()
+
+  requests = 0
+  /** When the first and the last of them began, in UTC. */
+  span: { readonly from: string; readonly to: string } | undefined = undefined
+  replayed = 0
+  /** Not replayed: direct calls, transcriptions, and what was refused before a model was chosen. */
+  notRouted = 0
+  /** Not replayed: logged by a version that logged no features, or other axes. */
+  withoutFeatures = 0
+  unreadable = 0
+  /** Would be answered by another model, or by none. */
+  changed = 0
+  unanswerable = 0
+  sessions = 0
+  switched = 0
+  readonly mix = new Map<ModelId, { before: number; after: number }>()
+  /** What routing expected, of the requests whose model of then and of now were both candidates. */
+  readonly expected = nothing()
+  /** What was charged for requests that keep their model, and what the same tokens cost now. */
+  readonly charged = nothing()
+  /** What was charged for requests that change their model. How many tokens the other would take is not known. */
+  readonly moved = { requests: 0, charged: zero }
+
+  constructor(catalog: Catalog["Service"], router: Router["Service"]) {
+    this.catalog = catalog
+    this.router = router
+  }
+
+  add(recent: Recent): void {
+    this.requests++
+    if (recent === "Unreadable") {
+      this.unreadable++
+      return
+    }
+    const at = DateTime.formatIso(DateTime.makeUnsafe(recent.atMillis))
+    this.span = { from: this.span?.from ?? at, to: at }
+    const { routing } = recent
+    if (routing === undefined) {
+      this.notRouted++
+      return
+    }
+    const features = featuresOf(routing)
+    const before = recent.attempts[0]?.model ?? routing.candidates[0]?.model
+    if (features === undefined || before === undefined) this.withoutFeatures++
+    else this.replay(recent, routing, features, before)
+  }
+
+  private replay(receipt: Receipt, routing: Routing, features: AskFeatures, before: ModelId): void {
+    const allowed = routing.features?.allowed && new Set(routing.features.allowed)
+    const ranking = this.router.rankFeatures(features, allowed)
+    const canServe = (model: Model) => exclusionOf(model, { ...features.needs, tier: undefined }, allowed) === undefined
+    const after = this.choose({ receipt, routing, before, ranking, canServe })
+    this.replayed++
+    this.model(before).before++
+    if (after === undefined) this.unanswerable++
+    else this.model(after.id).after++
+    if (after?.id !== before) this.changed++
+    this.compareExpected(routing, before, ranking, after)
+    this.compareCharged(receipt, before, after)
+  }
+
+  /** The model that would answer now: the one the session would be pinned to, else the router's first. */
+  private choose({ before, canServe, ranking, receipt, routing }: Moment): Model | undefined {
+    this.expirePins(receipt.atMillis)
+    const first = ranking.candidates[0]?.model
+    const session = routing.features?.session
+    if (session === undefined) return first
+    const pin = this.pins.get(session)
+    // A session that began earlier than the replay is on its model already.
+    const pinned = pin?.model ?? (routing.pinned ? before : undefined)
+    const found = pinned === undefined ? undefined : this.catalog.lookup(pinned)
+    const kept = found?._tag === "Served" && canServe(found.model) ? found.model : undefined
+    const chosen = kept ?? first
+    if (chosen === undefined) return undefined
+    if (pin === undefined) {
+      this.sessions++
+      if (chosen.id !== before) this.switched++
+    }
+    // Deleted first, so that it goes to the end of the order.
+    this.pins.delete(session)
+    this.pins.set(session, { model: chosen.id, usedAtMillis: receipt.atMillis })
+    return chosen
+  }
+
+  private expirePins(nowMillis: number): void {
+    for (const [session, { usedAtMillis }] of this.pins) {
+      if (nowMillis - usedAtMillis < Duration.toMillis(lifetime)) return
+      this.pins.delete(session)
+    }
+  }
+
+  private model(id: ModelId): { before: number; after: number } {
+    const known = this.mix.get(id)
+    if (known !== undefined) return known
+    const counts = { before: 0, after: 0 }
+    this.mix.set(id, counts)
+    return counts
+  }
+
+  private compareExpected(routing: Routing, before: ModelId, ranking: Ranking, after: Model | undefined): void {
+    const then = routing.candidates.find(({ model }) => model === before)
+    const now = ranking.candidates.find(({ model }) => model === after)
+    if (then !== undefined && now !== undefined) count(this.expected, then.cost, now.cost)
+  }
+
+  private compareCharged({ cost, served, usage }: Receipt, before: ModelId, after: Model | undefined): void {
+    if (cost === zero || usage === undefined || served === undefined) return
+    const keeps = after !== undefined && (after.id === before || after.id === served.model)
+    const found = keeps ? this.catalog.lookup(served.model) : undefined
+    if (found?._tag !== "Served") {
+      this.moved.requests++
+      this.moved.charged = add(this.moved.charged, cost)
+      return
+    }
+    const { endpoints } = found.model
+    const endpoint = endpoints.find(({ id }) => id === served.endpoint) ?? endpoints[0]
+    count(this.charged, cost, costOf(endpoint.price, usage))
+  }
+}
+
+/** What the router went by then; `undefined` when the receipt does not say all of it. */
+const featuresOf = ({ demand, difficulty, features }: Routing): AskFeatures | undefined => {
+  if (features === undefined) return undefined
+  const { allowed: _allowed, outputLimit, session: _session, tier, ...needs } = features
+  const looked = !features.image && !features.audio
+  if (looked && axes.some((axis) => demand[axis] === undefined)) return undefined
+  return {
+    needs: { ...needs, tier, outputLimit },
+    // Every axis was found to be there.
+    demand: looked ? { levels: demand as Demand["levels"], difficulty } : undefined
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * How good the router is, measured on rows that its weights have not seen: every fold of the data is predicted by
+ * weights that were trained on the other folds.
+ */
+import { Clock, Effect, Stream } from "effect"
+
+import { type Axis, axes, type Model, type Profile } from "../../catalog/Model.ts"
+import { promptTokens } from "../../domain/TokenCount.ts"
+import type { DemandModel } from "../Demand.ts"
+import { rank, shortfall } from "../Ranking.ts"
+import { type Dice, dice } from "./Dice.ts"
+import { chatKindOf } from "./Labels.ts"
+import { type Outcome, quantile } from "./Measures.ts"
+import { emptySurvey, groupingsOf, note, scoredBy } from "./Outcomes.ts"
+import { optionsAnew, typos, wrapped } from "./Perturb.ts"
+import { type Priced, pricedModelsOf } from "./Pool.ts"
+import { requestOf } from "./Reading.ts"
+import { type Row, rowsOf, setOf } from "./Rows.ts"
+import { heldOutWrappers } from "./Wrappers.ts"
+
+/** Two models to tell apart, as profiles: a strong one of its day and an open one of the class below. */
+const flat = (skill: number, peaks: { readonly [A in Axis]?: number }): Profile =>
+  // `fromEntries` forgets its keys; they are exactly the axes.
+  Object.fromEntries(axes.map((axis) => [axis, peaks[axis] ?? skill])) as Profile
+const strong = flat(0.5, { math: 0.45, reasoning: 0.45, agentic: 0.42 })
+const weak = flat(0.35, { coding: 0.25, math: 0.18, reasoning: 0.25, agentic: 0.2 })
+
+/** What routing between the two is decided by. */
+export const gainExpected = (demand: DemandModel, prompt: string): number => {
+  const { levels } = demand.predict(requestOf(prompt))
+  return shortfall(levels, weak) - shortfall(levels, strong)
+}
+
+/** Rows of chat of these kinds are asked for this axis above all. */
+const axisOfKind: Readonly<Record<string, Axis>> = {
+  coding: "coding",
+  math: "math",
+  creative: "creative",
+  writing: "creative",
+  roleplay: "creative"
+}
+
+export interface Findings {
+  readonly outcomes: Map<string, Array<Outcome>>
+  /** Per axis: how many rows of chat, and for how many the axis was the highest of all. */
+  readonly labels: Map<Axis, { rows: number; right: number }>
+  /** Rows that say what every model's answer was worth and cost. */
+  readonly priced: Array<Priced>
+  /** Some prompts of every set, to try the shipped catalog on. */
+  readonly prompts: Array<{ readonly set: string; readonly prompt: string }>
+}
+
+/** A set gives at most so many prompts to measure stability on. */
+const promptsPerSet = 60
+
+/** Adds what the rows of one fold show. */
+export const measure = Effect.fnUntraced(function* (findings: Findings, { demand, directories, inFold }: Trial) {
+  const rows = rowsOf(directories)
+  const survey = emptySurvey()
+  yield* Stream.runForEachArray(rows, (chunk) => Effect.sync(() => chunk.forEach((row) => note(survey, row, false))))
+  const groupings = groupingsOf(survey)
+  const taken = new Map<string, number>()
+  const one = (row: Row): void => {
+    if (!inFold(row)) return
+    const grouping = groupings.get(setOf(row))
+    const scores = grouping && scoredBy(row, grouping)
+    if (scores !== undefined) {
+      const outcomes = findings.outcomes.get(setOf(row)) ?? []
+      outcomes.push({ ...scores, score: gainExpected(demand, row.prompt) })
+      findings.outcomes.set(setOf(row), outcomes)
+    }
+    const models = pricedModelsOf(row)
+    if (models !== undefined) findings.priced.push({ models, levels: demand.predict(requestOf(row.prompt)).levels })
+    const axis = axisOfKind[chatKindOf(row) ?? ""]
+    if (axis !== undefined) {
+      const { levels } = demand.predict(requestOf(row.prompt))
+      const found = findings.labels.get(axis) ?? { rows: 0, right: 0 }
+      found.rows++
+      if (axes.every((other) => levels[other] <= levels[axis])) found.right++
+      findings.labels.set(axis, found)
+    }
+    const count = taken.get(setOf(row)) ?? 0
+    taken.set(setOf(row), count + 1)
+    if (count < promptsPerSet) findings.prompts.push({ set: setOf(row), prompt: row.prompt })
+  }
+  yield* Stream.runForEachArray(rows, (chunk) => Effect.sync(() => chunk.forEach(one)))
+})
+
+export interface Trial {
+  readonly demand: DemandModel
+  readonly directories: ReadonlyArray<string>
+  readonly inFold: (row: Row) => boolean
+}
+
+export const perturbations: Readonly<Record<string, (text: string, dice: Dice) => string>> = {
+  "typing errors (3% of letters)": (text, random) => typos(text, 0.03, random),
+  "another wrapper, translated or not": (text, random) => wrapped(text, heldOutWrappers, random),
+  "options set out another way": optionsAnew,
+  "all of them": (text, random) => optionsAnew(wrapped(typos(text, 0.02, random), heldOutWrappers, random), random)
+}
+
+export interface Steadiness {
+  /** Share of prompts that keep their model, per perturbation, among those that it changes. */
+  readonly kept: ReadonlyMap<string, number>
+  /** Share of prompts per chosen model. */
+  readonly mix: ReadonlyMap<string, number>
+}
+
+/** The first choice among `models` for each prompt, and whether it stays under perturbation. */
+export const steadinessOf = (
+  models: ReadonlyArray<Model>,
+  demand: DemandModel,
+  prompts: ReadonlyArray<string>
+): Steadiness => {
+  const choice = (prompt: string): string => {
+    const request = { ...requestOf(prompt), reasoning: { effort: "high", exclude: false } } as const
+    const ask = { request, promptTokens: promptTokens(request), allowed: undefined }
+    return rank(models, ask, demand).candidates[0]?.model.id ?? ""
+  }
+  const chosen = prompts.map((prompt) => [prompt, choice(prompt)] as const)
+  const mix = new Map<string, number>()
+  for (const [, model] of chosen) mix.set(model, (mix.get(model) ?? 0) + 1 / chosen.length)
+  const kept = Object.entries(perturbations).map(([name, perturb]) => {
+    const random = dice(name.length)
+    const tried = chosen.map(([prompt, model]) => [perturb(prompt, random), prompt, model] as const)
+    const changed = tried.filter(([typed, prompt]) => typed !== prompt)
+    return [name, changed.filter(([typed, , model]) => choice(typed) === model).length / changed.length] as const
+  })
+  return { kept: new Map(kept), mix }
+}
+
+export interface Latency {
+  readonly characters: number
+  readonly p50Millis: number
+  readonly p99Millis: number
+}
+
+/** How long a whole decision takes on texts of a length, after `warmUp` others. */
+export const latencyOf = (models: ReadonlyArray<Model>, demand: DemandModel, prompts: ReadonlyArray<string>) =>
+  Effect.map(Clock.Clock, (clock) => (characters: number): Latency => {
+    const long = prompts.join("\n\n")
+    const times: Array<number> = []
+    for (let index = 0; index < warmUp + decisions; index++) {
+      const from = (index * 997) % Math.max(1, long.length - characters)
+      const request = requestOf(long.slice(from, from + characters))
+      const ask = { request, promptTokens: promptTokens(request), allowed: undefined }
+      const startedAt = clock.monotonicTimeNanosUnsafe()
+      rank(models, ask, demand)
+      if (index >= warmUp) times.push(Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e6)
+    }
+    return { characters, p50Millis: quantile(times, 0.5), p99Millis: quantile(times, 0.99) }
+  })
+
+const warmUp = 500
+const decisions = 4_000

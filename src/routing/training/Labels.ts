@@ -1,0 +1,75 @@
+/**
+ * What the labels of public data mean on our axes. A label that names a skill we do not measure counts as the skills it
+ * needs; one that says nothing leaves every axis open, and open axes are not trained on.
+ */
+import { type Axis, axes } from "../../catalog/Model.ts"
+import { chatLabelOf } from "./ChatLabels.ts"
+import type { Row } from "./Rows.ts"
+
+/** How much of each axis a label asks for; axes it does not name are not asked for. */
+export type Meaning = { readonly [A in Axis]?: number }
+
+const meanings: Readonly<Record<string, Meaning>> = {
+  ...Object.fromEntries(axes.map((axis) => [axis, { [axis]: 1 }])),
+  // Everyday sense is part knowledge of the world and part thinking.
+  commonsense: { reasoning: 0.5, knowledge: 0.5 },
+  summarization: { reading: 1, extraction: 0.5 },
+  translation: { multilingual: 1, language: 0.7 },
+  smalltalk: {},
+  // Categories of chat prompts.
+  writing: { creative: 1 },
+  roleplay: { creative: 1 },
+  fermi: { reasoning: 1, math: 0.6 },
+  counterfactual: { knowledge: 0.7, reasoning: 0.7 },
+  "common-sense": { reasoning: 0.6, knowledge: 0.6 }
+}
+
+/** Calls of tools whose descriptions were left out of the text say nothing about how such a text reads. */
+const withoutTheirTools = "bfcl-"
+
+/**
+ * The gain of a strong model over a weak one on chat of a kind, for which no outcomes are free to use: what people and
+ * judges agree on is that models differ most in mathematics, code and reasoning, and least in small talk.
+ */
+const chatGains: Readonly<Record<string, number>> = {
+  math: 0.66,
+  fermi: 0.66,
+  coding: 0.62,
+  reasoning: 0.62,
+  agentic: 0.55,
+  counterfactual: 0.45,
+  extraction: 0.45,
+  reading: 0.42,
+  instruction: 0.38,
+  translation: 0.35,
+  language: 0.32,
+  creative: 0.3,
+  writing: 0.3,
+  roleplay: 0.3,
+  knowledge: 0.3,
+  smalltalk: 0.05
+}
+
+/** `undefined` when the row is no chat of a known kind. */
+export const chatGainOf = (row: Row): number | undefined => chatGains[chatKindOf(row) ?? ""]
+
+/** The gain on chat of a kind, the usual one when nothing is known of it. */
+export const chatGainOfLabel = (label: string): number => chatGains[label] ?? usualGain
+
+/** The gain of which nothing is known. */
+export const usualGain = 0.45
+
+/** What kind of chat a row is, when it is one: exams have outcomes. */
+export const chatKindOf = (row: Row): string | undefined =>
+  row.scores === undefined && row.strong === undefined ? kindOf(row) : undefined
+
+const kindOf = (row: Row): string | undefined => row.category ?? chatLabelOf(row.id ?? "")
+
+/** `undefined` when the row says nothing about what it asks for. */
+export const meaningOf = (row: Row): Meaning | undefined => {
+  if (row.source?.startsWith(withoutTheirTools)) return undefined
+  const labels = row.labels ?? [kindOf(row) ?? ""]
+  const found = labels.flatMap((label) => meanings[label] ?? [])
+  if (found.length === 0) return undefined
+  return Object.fromEntries(axes.map((axis) => [axis, Math.max(...found.map((meaning) => meaning[axis] ?? 0))]))
+}

@@ -1,0 +1,71 @@
+/**
+ * Routing among several models whose answers were graded and priced. How good a model is at an axis is estimated on
+ * half of the rows, by how it did where that axis was asked; quality over cost is measured on the other half.
+ */
+import { axes, type Profile } from "../../catalog/Model.ts"
+import type { Demand } from "../Demand.ts"
+import { shortfall } from "../Ranking.ts"
+import { mean, type Offers, qualityOverCost } from "./Measures.ts"
+
+export interface Priced {
+  readonly levels: Demand["levels"]
+  readonly models: ReadonlyMap<string, { readonly score: number; readonly cost: number }>
+}
+
+/** Average improvement in quality of three routers, over the prices from the cheapest policy to the dearest model. */
+export interface PoolQuality {
+  /** Knows how good each model is on average, and nothing of the prompt. */
+  readonly blind: number
+  readonly router: number
+  readonly oracle: number
+}
+
+/** Levels count to this power in what they say about a model, so that the axis that is asked most says most. */
+const focus = 4
+
+export const poolQualityOf = (rows: ReadonlyArray<Priced>): PoolQuality => {
+  const names = [...(rows[0]?.models.keys() ?? [])]
+  const [known, tested] = [rows.filter((_, at) => at % 2 === 0), rows.filter((_, at) => at % 2 === 1)]
+  const scoreOf = (row: Priced, name: string): number => row.models.get(name)?.score ?? 0
+  const profiles = new Map(names.map((name) => [name, profileOf(known, (row) => scoreOf(row, name))]))
+  const means = new Map(names.map((name) => [name, mean(known.map((row) => scoreOf(row, name)))]))
+  const quality = (distance: (row: Priced, name: string) => number): number =>
+    qualityOverCost(
+      tested.map((row): Offers => ({
+        models: names.map((name) => ({
+          distance: distance(row, name),
+          score: scoreOf(row, name),
+          cost: row.models.get(name)?.cost ?? 0
+        }))
+      }))
+    )
+  return {
+    blind: quality((_, name) => 1 - (means.get(name) ?? 0)),
+    router: quality((row, name) => shortfall(row.levels, profiles.get(name) ?? row.levels)),
+    oracle: quality((row, name) => 1 - scoreOf(row, name))
+  }
+}
+
+const profileOf = (rows: ReadonlyArray<Priced>, score: (row: Priced) => number): Profile => {
+  const skill = (axis: keyof Profile): number => {
+    const weights = rows.map(({ levels }) => levels[axis] ** focus)
+    const total = weights.reduce((sum, weight) => sum + weight, 0)
+    return total === 0 ? 0 : rows.reduce((sum, row, at) => sum + (weights[at] ?? 0) * score(row), 0) / total
+  }
+  // `fromEntries` forgets its keys; they are exactly the axes.
+  return Object.fromEntries(axes.map((axis) => [axis, skill(axis)])) as Profile
+}
+
+/** The row's models that were both graded and priced; `undefined` unless all were. */
+export const pricedModelsOf = (row: {
+  readonly scores?: { readonly [model: string]: number | null } | undefined
+  readonly cost?: { readonly [model: string]: number | null } | undefined
+}): Priced["models"] | undefined => {
+  const { cost, scores } = row
+  if (cost === undefined || scores === undefined) return undefined
+  const models = Object.entries(scores).map(([name, score]) => [name, { score, cost: cost[name] ?? null }] as const)
+  const complete = models.flatMap(([name, { cost: price, score }]) =>
+    score === null || price === null ? [] : [[name, { score, cost: price }] as const]
+  )
+  return complete.length === models.length ? new Map(complete) : undefined
+}

@@ -1,0 +1,28 @@
+/** Rows as examples: the learner reads a prompt exactly as the router reads a request. */
+import type { ChatRequest } from "../../domain/Conversation.ts"
+import { surfaceOf } from "../Surface.ts"
+import { makeTextFeatures, readTextFeatures } from "../TextFeatures.ts"
+import { denseInputs } from "../Weights.ts"
+import type { Example } from "./Learner.ts"
+
+/** A request that says `prompt` and nothing else. */
+export const requestOf = (prompt: string): ChatRequest => ({
+  messages: [{ role: "user", content: [{ type: "text", text: prompt }] }],
+  tools: [],
+  toolChoice: "auto",
+  parallelToolCalls: true,
+  responseFormat: { type: "text" },
+  stop: []
+})
+
+const features = makeTextFeatures()
+
+export const exampleOf = (prompt: string): Example => {
+  readTextFeatures(requestOf(prompt), features)
+  const dense = new Float32Array(denseInputs).fill(1)
+  surfaceOf(features, dense)
+  const buckets = features.touched.slice(0, features.touchedCount)
+  const norm = features.total > 0 ? 1 / features.total : 0
+  const values = Float32Array.from(buckets, (bucket) => Math.sqrt((features.counts[bucket] ?? 0) * norm))
+  return { buckets, values, dense }
+}

@@ -1,0 +1,34 @@
+/** The `tollgate` command as an operator runs it: a process of its own. */
+import { execFile } from "node:child_process"
+import { join } from "node:path"
+import process from "node:process"
+
+import { Effect } from "effect"
+
+import { root } from "../support/SourceTree.ts"
+import type { Environment } from "../support/TestGateway.ts"
+
+export interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+const outputMax = 512 * 1024 * 1024
+
+export const tollgate = (
+  environment: Environment,
+  words: ReadonlyArray<string>,
+  input: string | Uint8Array = ""
+): Effect.Effect<Ended> =>
+  Effect.callback((resume) => {
+    const child = execFile(
+      process.execPath,
+      [join(root, "src/cli.ts"), ...words],
+      { env: environment, maxBuffer: outputMax },
+      (_error, out, err) => resume(Effect.succeed({ code: child.exitCode ?? -1, out, err }))
+    )
+    // It may end before it has read everything.
+    child.stdin?.on("error", () => {})
+    child.stdin?.end(input)
+  })

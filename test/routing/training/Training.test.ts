@@ -1,0 +1,77 @@
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect, Exit, FileSystem } from "effect"
+
+import { trainedDemand } from "../../../src/routing/TrainedDemand.ts"
+import { requestOf } from "../../../src/routing/training/Reading.ts"
+import { mayTrainOn, type Row } from "../../../src/routing/training/Rows.ts"
+import { train } from "../../../src/routing/training/Training.ts"
+import { encode } from "../../../src/routing/Weights.ts"
+
+/** Names of stars are tables to the trainer here: no other data says so. */
+const rows: ReadonlyArray<Row> = Array.from({ length: 400 }, (_, index) => {
+  const hard = index % 2 === 0
+  return {
+    id: `row/${index}`,
+    source: "made-up",
+    labels: [hard ? "extraction" : "reading"],
+    prompt: `${hard ? "aldebaran betelgeuse" : "sirius vega"} ${index}`,
+    strong: 1,
+    weak: hard ? 0 : 1
+  }
+})
+
+const trainOn = Effect.fnUntraced(function* (lines: ReadonlyArray<string>) {
+  const files = yield* FileSystem.FileSystem
+  const directory = yield* files.makeTempDirectoryScoped()
+  yield* files.writeFileString(`${directory}/rows.jsonl`, lines.join("\n"))
+  return yield* train({
+    directories: [directory],
+    seed: 7,
+    skillPasses: 2,
+    difficultyPasses: 2,
+    heldOut: ({ prompt }) => prompt.endsWith("7")
+  })
+})
+
+const lines = rows.map((row) => JSON.stringify(row))
+
+describe("Training", () => {
+  layer(NodeServices.layer)((it) => {
+    it.effect("learns what words ask for and which prompts gain from a strong model", () =>
+      Effect.gen(function* () {
+        const model = trainedDemand(yield* trainOn(lines))
+        const [table, text] = ["aldebaran betelgeuse 9", "sirius vega 9"].map((prompt) =>
+          model.predict(requestOf(prompt))
+        )
+        assert.isAbove(table?.levels.extraction ?? 0, table?.levels.reading ?? 1)
+        assert.isAbove(text?.levels.reading ?? 0, text?.levels.extraction ?? 1)
+        assert.isAbove(table?.difficulty ?? 0, (text?.difficulty ?? 1) + 0.2)
+      })
+    )
+
+    it.effect("gives the same weights to the last bit for the same data and seed", () =>
+      Effect.gen(function* () {
+        const [one, other] = [yield* trainOn(lines.slice(0, 60)), yield* trainOn(lines.slice(0, 60))]
+        assert.isTrue(Buffer.from(encode(one)).equals(Buffer.from(encode(other))))
+      })
+    )
+
+    it.effect("stops at a row that it cannot read, and says which", () =>
+      Effect.gen(function* () {
+        const exit = yield* Effect.exit(trainOn([...lines.slice(0, 3), '{"promt":"x"}']))
+        assert.isTrue(Exit.isFailure(exit) && /rows\.jsonl: .*prompt/s.test(String(exit.cause)))
+      })
+    )
+
+    it.effect("leaves out rows whose licence forbids commercial use, or that state none", () =>
+      Effect.sync(() => {
+        const licences = ["MIT", "CC-BY-NC-4.0 (data)", "no licence in repo", "none stated", "Apache-2.0", undefined]
+        const taken = licences.filter((licence) =>
+          mayTrainOn({ prompt: "", ...(licence !== undefined && { licence }) })
+        )
+        assert.deepStrictEqual(taken, ["MIT", "Apache-2.0", undefined])
+      })
+    )
+  })
+})
