@@ -3,7 +3,7 @@
  * for, and with what the text looks like, how hard it is. Pure and deterministic; the same buffers serve every
  * request, since nothing in a prediction waits.
  */
-import { axes } from "../catalog/Model.ts"
+import { type Axis, axes } from "../catalog/Model.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { Demand, DemandModel } from "./Demand.ts"
 import { surfaceCount, surfaceOf } from "./Surface.ts"
@@ -22,8 +22,16 @@ const structuredOutput = 0.5
 const usualGain = 0.45
 const spread = 16
 
+/**
+ * The data is mostly exams, and chat has more of these: added to what the model makes of a text, in log odds, as one
+ * prior is exchanged for another.
+ */
+const chatPrior: { readonly [A in Axis]?: number } = { coding: 0.3, math: 0.5, creative: 1 }
+
 /** Every conversation asks this share of its difficulty on every axis: hard questions need all-round models. */
 const everyAxis = 0.6
+
+const priors = axes.map((axis) => chatPrior[axis] ?? 0)
 
 export const trainedDemand = (weights: Weights): DemandModel => {
   const features = makeTextFeatures()
@@ -40,7 +48,7 @@ export const trainedDemand = (weights: Weights): DemandModel => {
       for (let column = 0; column < columns; column++) {
         sums[column] = (sums[column] ?? 0) * (weights.steps[column] ?? 0) * norm + denseSum(weights, column, dense)
       }
-      for (let axis = 0; axis < axes.length; axis++) asked[axis] = sigmoid(sums[axis] ?? 0)
+      for (let axis = 0; axis < axes.length; axis++) asked[axis] = sigmoid((sums[axis] ?? 0) + (priors[axis] ?? 0))
       const gain = (sums[difficultyColumn] ?? 0) + crossSum(weights, asked, dense)
       addForm(request, asked)
       const difficulty = sigmoid(spread * (gain - usualGain))

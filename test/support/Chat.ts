@@ -106,5 +106,5 @@ export const timeTool = {
   function: { name: "get_time", parameters: { type: "object", properties: {} } }
 } as const
 
-/** Models with one endpoint each, so that a failure of the first leads to another model and not to its second endpoint. */
+/** Models with one endpoint each: when the first fails, another model answers, and not another endpoint of it. */
 export const singles = ["gpt-5-nano", "gpt-5-mini", "gpt-5.4"].map((id) => modelId(id))
