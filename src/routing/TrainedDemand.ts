@@ -26,7 +26,7 @@ const spread = 16
  * The data is mostly exams, and chat has more of these: added to what the model makes of a text, in log odds, as one
  * prior is exchanged for another.
  */
-const chatPrior: { readonly [A in Axis]?: number } = { coding: 0.3, math: 0.5, creative: 1 }
+const chatPrior: { readonly [A in Axis]?: number } = { coding: 0.8, math: 0.8, creative: 2 }
 
 /** Every conversation asks this share of its difficulty on every axis: hard questions need all-round models. */
 const everyAxis = 0.6

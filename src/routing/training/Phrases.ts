@@ -2,6 +2,7 @@
  * Chat as people type it, made from our own phrases: public data has few of it, and knows exam questions best. Every
  * pattern belongs to one kind of request; `{name}` stands for any entry of that list.
  */
+import { brief, briefs } from "./CreativeBriefs.ts"
 import type { Dice } from "./Dice.ts"
 import { gradedKinds } from "./GradedPatterns.ts"
 import { chatGainOfLabel } from "./Labels.ts"
@@ -17,7 +18,7 @@ export interface Phrase {
   readonly gain: number
 }
 
-const kinds = [...plainKinds, ...gradedKinds]
+const kinds = [...plainKinds, ...gradedKinds, briefs]
 
 const patternsOf = kinds.map((kind) => kind.patterns.split("\n"))
 
@@ -27,12 +28,17 @@ export const phrase = (dice: Dice): Phrase => {
   const kind = kinds[index]
   const patterns = patternsOf[index]
   if (kind === undefined || patterns === undefined) throw new RangeError("there is no such kind")
-  const prompt = dice.pick(patterns).replaceAll(/\{(\w+)\}/g, (_, slot: string) => {
+  const prompt = filled(dice.pick(patterns), dice)
+  return { prompt, labels: kind.labels, gain: kind.gain ?? chatGainOfLabel(kind.labels[0] ?? "") }
+}
+
+/** A text with its slots filled, those of what fills them included. */
+const filled = (text: string, dice: Dice): string =>
+  text.replaceAll(/\{(\w+)\}/g, (_, slot: string) => {
     if (slot === "code") return snippet(dice)
+    if (slot === "brief") return filled(brief(dice), dice)
     if (slot === "br") return "\n\n"
     const entries = slots[slot]
     if (entries === undefined) throw new RangeError(`no entries for {${slot}}`)
     return dice.pick(entries)
   })
-  return { prompt, labels: kind.labels, gain: kind.gain ?? chatGainOfLabel(kind.labels[0] ?? "") }
-}
