@@ -6,10 +6,11 @@
  */
 import { hash } from "node:crypto"
 
-import { Clock, Context, Duration, Effect, Layer, Option, Schedule } from "effect"
+import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
 import { type ModelId, modelId, type OrganizationId } from "../domain/Ids.ts"
+import { sweepForever } from "../sql/Expiry.ts"
 import { timestamp } from "../sql/Timestamp.ts"
 
 export interface Session {
@@ -34,7 +35,13 @@ export class SessionPins extends Context.Service<
     SessionPins,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* Effect.forkScoped(sweepForever(sql))
+      yield* Effect.forkScoped(
+        sweepForever({
+          batch: sweep(sql),
+          every: sweepInterval,
+          complaint: "Expired session pins could not be removed"
+        })
+      )
       return makePins(sql)
     })
   )
@@ -108,10 +115,3 @@ const sweep = Effect.fn("SessionPins.sweep")(function* (sql: SqlClient.SqlClient
     ) RETURNING 1 AS removed`
   return removed.length === sweepBatch
 })
-
-const sweepForever = (sql: SqlClient.SqlClient): Effect.Effect<void> =>
-  sweep(sql).pipe(
-    Effect.repeat({ while: (more) => more }),
-    Effect.catch((error) => Effect.logWarning("Expired session pins could not be removed", error)),
-    Effect.repeat(Schedule.spaced(sweepInterval))
-  )

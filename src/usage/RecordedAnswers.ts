@@ -11,6 +11,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 
 import type { EndpointName } from "../domain/Caller.ts"
 import { type OrganizationId, type RequestId, requestId } from "../domain/Ids.ts"
+import { sweepForever } from "../sql/Expiry.ts"
 import { timestamp } from "../sql/Timestamp.ts"
 
 export interface Question {
@@ -63,7 +64,9 @@ export class RecordedAnswers extends Context.Service<
     RecordedAnswers,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* Effect.forkScoped(sweepForever(sql))
+      yield* Effect.forkScoped(
+        sweepForever({ batch: sweep(sql), every: sweepInterval, complaint: "Expired answers could not be removed" })
+      )
       return RecordedAnswers.of({ ask: (question) => ask(sql, question) })
     })
   )
@@ -225,10 +228,3 @@ const sweep = Effect.fn("RecordedAnswers.sweep")(function* (sql: SqlClient.SqlCl
     ) RETURNING 1 AS removed`
   return removed.length === sweepBatch
 })
-
-const sweepForever = (sql: SqlClient.SqlClient): Effect.Effect<void> =>
-  sweep(sql).pipe(
-    Effect.repeat({ while: (more) => more }),
-    Effect.catch((error) => Effect.logWarning("Expired answers could not be removed", error)),
-    Effect.repeat(Schedule.spaced(sweepInterval))
-  )

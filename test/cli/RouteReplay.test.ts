@@ -21,7 +21,7 @@ import { flatProfile } from "../routing/TestModels.ts"
 import { as, eventually, timeTool, user } from "../support/Chat.ts"
 import { describeOnEngines } from "../support/TestDatabase.ts"
 import { describeGateway, TestGateway } from "../support/TestGateway.ts"
-import { receiptOf } from "../usage/receipts.ts"
+import { features, receiptOf } from "../usage/receipts.ts"
 import { tollgate } from "./Tollgate.ts"
 
 /** One model that can do everything, at one USD per million tokens. */
@@ -53,18 +53,6 @@ const layerOnly = Layer.provideMerge(
     )
   )
 )
-
-const features: RoutingFeatures = {
-  image: false,
-  audio: false,
-  tools: false,
-  forcedTool: false,
-  structuredOutput: false,
-  tier: "high",
-  promptTokens: 100,
-  audioTokens: 0,
-  outputLimit: 10
-}
 
 /** Number 0 has no features, and every other one is a second younger than the one before. */
 const loggedReceipt = (number: number) => ({

@@ -10,7 +10,7 @@ import { exclusionOf, requirementsOf } from "../../src/routing/Eligibility.ts"
 import { rank, rankFeatures } from "../../src/routing/Ranking.ts"
 import type { Receipt, RoutingFeatures } from "../../src/usage/Receipt.ts"
 import { flatProfile, modelOf } from "../routing/TestModels.ts"
-import { receiptOf } from "../usage/receipts.ts"
+import { features as plainFeatures, receiptOf } from "../usage/receipts.ts"
 
 /** A tally over these models, all of them served. */
 const tallyOf = (models: ReadonlyArray<Model>): RouteTally => {
@@ -31,17 +31,7 @@ const tallyOf = (models: ReadonlyArray<Model>): RouteTally => {
   })
 }
 
-const features: RoutingFeatures = {
-  image: false,
-  audio: false,
-  tools: false,
-  forcedTool: false,
-  structuredOutput: false,
-  tier: "high",
-  promptTokens: 100,
-  audioTokens: 0,
-  outputLimit: 1
-}
+const features: RoutingFeatures = { ...plainFeatures, outputLimit: 1 }
 
 interface Logged {
   readonly was: string

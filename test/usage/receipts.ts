@@ -1,7 +1,7 @@
 /** Receipts for the tests of this room. */
 import * as Ids from "../../src/domain/Ids.ts"
 import { picodollars } from "../../src/domain/Money.ts"
-import type { Receipt } from "../../src/usage/Receipt.ts"
+import type { Receipt, RoutingFeatures } from "../../src/usage/Receipt.ts"
 
 export const organization = Ids.organizationId("018f0000-0000-7000-8000-00000000000a")
 
@@ -33,3 +33,16 @@ export const receiptOf = (number: number): Receipt => ({
   cost: picodollars(42_500_000n),
   durationMillis: 321
 })
+
+/** What the router knew of a short request in plain text. */
+export const features: RoutingFeatures = {
+  image: false,
+  audio: false,
+  tools: false,
+  forcedTool: false,
+  structuredOutput: false,
+  tier: "high",
+  promptTokens: 100,
+  audioTokens: 0,
+  outputLimit: 10
+}
