@@ -34,9 +34,14 @@ export type ChatProtocolName = (typeof chatProtocolNames)[number]
 
 /** Protocols that do nothing but turn audio into text. */
 export const transcriptionProtocolNames = ["openai-transcription"] as const
+export type TranscriptionProtocolName = (typeof transcriptionProtocolNames)[number]
 
 export const protocolNames = [...chatProtocolNames, ...transcriptionProtocolNames] as const
 export type ProtocolName = (typeof protocolNames)[number]
+
+/** True for protocols that no conversation can be held in. */
+export const isTranscription = (name: ProtocolName): name is TranscriptionProtocolName =>
+  transcriptionProtocolNames.some((known) => known === name)
 
 export const modelEfforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const
 export type ModelEffort = (typeof modelEfforts)[number]

@@ -5,7 +5,7 @@
  * one derived from the length of the audio and the words of the transcript. By the time, the length that the gateway
  * measured is billed; tokens are then stated for information, at rates of zero.
  */
-import { type ChatProtocolName, chatProtocolNames, type Endpoint } from "../catalog/Model.ts"
+import { type Endpoint, isTranscription } from "../catalog/Model.ts"
 import { billedMillis, costOf } from "../catalog/Price.ts"
 import type { Picodollars } from "../domain/Money.ts"
 import { textTokens, tokensPerAudioSecond } from "../domain/TokenCount.ts"
@@ -51,11 +51,8 @@ const derived = ({ maxOutputTokens, protocol }: Priced, request: TranscriptionRe
   output: Math.min(output, maxOutputTokens)
 })
 
-const isChat = (protocol: Endpoint["protocol"]): protocol is ChatProtocolName =>
-  chatProtocolNames.some((name) => name === protocol)
-
 const audioRateOf = (protocol: Endpoint["protocol"]): number =>
-  isChat(protocol) ? tokensPerAudioSecond : tokensPerTranscribedSecond
+  isTranscription(protocol) ? tokensPerTranscribedSecond : tokensPerAudioSecond
 
 const billedTime = ({ price }: Priced, { length }: TranscriptionRequest): Pick<Usage, "audioMillis"> => {
   const audioMillis = billedMillis(price, length.millis)

@@ -120,11 +120,13 @@ const requestOf = Effect.fnUntraced(function* ({ account, wire }: Exchange, acce
 })
 
 /** `text` is what a signature covers; no provider that signs takes a form. */
-const bodyOf = Effect.fnUntraced(function* (content: Json | Form) {
-  if (FormBody.isForm(content)) return { body: FormBody.encode(content, yield* boundary), text: "" }
+const bodyOf = (content: Json | Form) => {
+  if (FormBody.isForm(content)) {
+    return Effect.map(boundary, (unguessed) => ({ body: FormBody.encode(content, unguessed), text: "" }))
+  }
   const text = JSON.stringify(content)
-  return { body: HttpBody.text(text, "application/json"), text }
-})
+  return Effect.succeed({ body: HttpBody.text(text, "application/json"), text })
+}
 
 const boundary = Effect.provide(
   Effect.flatMap(SecureRandom.SecureRandom, (random) => random.uuidV4()),

@@ -5,7 +5,7 @@
 import { Array as Arr, Cause, Duration, Effect, Pull, Result, type Scope } from "effect"
 
 import { Catalog } from "../catalog/Catalog.ts"
-import type { ChatProtocolName } from "../catalog/Model.ts"
+import { type ChatProtocolName, isTranscription } from "../catalog/Model.ts"
 import { type CompletionEvent, isOutput } from "../domain/Completion.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import { broken, Failure, transient } from "../domain/Failure.ts"
@@ -13,7 +13,7 @@ import type { Transcript, TranscriptionRequest } from "../domain/Transcription.t
 import * as ChatTranscription from "./ChatTranscription.ts"
 import { type Exchange, HttpTransport } from "./HttpTransport.ts"
 import type { Frame, Protocol, StreamReader, WireCall } from "./protocols/Protocol.ts"
-import { isTranscription, transcriptionProtocols } from "./protocols/Protocols.ts"
+import { transcriptionProtocols } from "./protocols/Protocols.ts"
 import type { Target } from "./Target.ts"
 import type { Timeouts } from "./Timeouts.ts"
 

@@ -1,5 +1,5 @@
 /** All protocols by name. The compiler refuses a protocol name of the catalog that is missing here. */
-import type { ChatProtocolName, ProtocolName } from "../../catalog/Model.ts"
+import type { ChatProtocolName, TranscriptionProtocolName } from "../../catalog/Model.ts"
 import { anthropicMessages } from "./AnthropicMessages.ts"
 import { bedrockConverse } from "./BedrockConverse.ts"
 import { gemini } from "./Gemini.ts"
@@ -16,11 +16,6 @@ export const protocols: { readonly [Name in ChatProtocolName]: Protocol } = {
   "bedrock-converse": bedrockConverse
 }
 
-type TranscriptionProtocolName = Exclude<ProtocolName, ChatProtocolName>
-
 export const transcriptionProtocols: { readonly [Name in TranscriptionProtocolName]: TranscriptionProtocol } = {
   "openai-transcription": openAiTranscription
 }
-
-/** True for protocols that no conversation can be held in. */
-export const isTranscription = (name: ProtocolName): name is TranscriptionProtocolName => name in transcriptionProtocols
