@@ -88,17 +88,26 @@ export class Router extends Context.Service<
   )
 }
 
-/** A text of every length up to this, in characters, so often that the engine compiles what decides. */
+/** Texts of every length up to this, in characters, so often that the engine compiles what decides. */
 const warmUpCharacters = 4_000
-const warmUpDecisions = 150
+const warmUpLengths = 80
 
-/** Decides what nobody asked, some 50 ms in all, so that the engine has compiled it before the first request. */
+/** Marks, numbers, scripts and reasoning that differ, or the engine would compile for one sort of request alone. */
+const warmUpRequests = [
+  { line: "Plan 2 tests of f(x) = x + 1, then say: why?\n", reasoning: { exclude: false } },
+  { line: "A) 1,234.5 km/h, B) \u00bd of it; Wie viel? 多少钱？ \u{1f600}\n", reasoning: { effort: "high", exclude: false } },
+  { line: "```js\nconst a = [1, 2/3]\n``` Prova \\frac{1}{2} \"ok\"\n", reasoning: { effort: "none", exclude: false } }
+] as const
+
+/** Decides what nobody asked, some 80 ms in all, so that the engine has compiled it before the first request. */
 const warmUp = ({ rank }: Router["Service"]): Effect.Effect<void> =>
   Effect.sync(() => {
-    const text = "Plan 2 tests of f(x) = x + 1, then say: why?\n".repeat(100)
-    for (let decision = 1; decision <= warmUpDecisions; decision++) {
-      const length = Math.ceil((decision * warmUpCharacters) / warmUpDecisions)
-      rank({ request: saying(text.slice(0, length)), promptTokens: length, allowed: undefined })
+    const requests = warmUpRequests.map(({ line, reasoning }) => ({ text: line.repeat(100), reasoning }))
+    for (let step = 1; step <= warmUpLengths; step++) {
+      const length = Math.ceil((step * warmUpCharacters) / warmUpLengths)
+      for (const { reasoning, text } of requests) {
+        rank({ request: { ...saying(text.slice(0, length)), reasoning }, promptTokens: length, allowed: undefined })
+      }
     }
   })
 

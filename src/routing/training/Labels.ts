@@ -11,8 +11,8 @@ export type Meaning = { readonly [A in Axis]?: number }
 
 const meanings: Readonly<Record<string, Meaning>> = {
   ...Object.fromEntries(axes.map((axis) => [axis, { [axis]: 1 }])),
-  // Everyday sense is part knowledge of the world and part thinking.
-  commonsense: { reasoning: 0.5, knowledge: 0.5 },
+  // Everyday sense is thinking more than knowledge of the world.
+  commonsense: { reasoning: 0.7, knowledge: 0.4 },
   summarization: { reading: 1, extraction: 0.5 },
   translation: { multilingual: 1, language: 0.7 },
   smalltalk: {},
@@ -50,8 +50,14 @@ const chatGains: Readonly<Record<string, number>> = {
   smalltalk: 0.05
 }
 
+/** What a grade adds to the gain of its kind, above and below the usual one. */
+const gainOfGrade = 0.12
+
 /** `undefined` when the row is no chat of a known kind. */
-export const chatGainOf = (row: Row): number | undefined => chatGains[chatKindOf(row) ?? ""]
+export const chatGainOf = (row: Row): number | undefined => {
+  const gain = chatGains[chatKindOf(row) ?? ""]
+  return gain === undefined ? undefined : Math.max(0.05, gain + gainOfGrade * ((row.grade ?? 3) - 3))
+}
 
 /** The gain on chat of a kind, the usual one when nothing is known of it. */
 export const chatGainOfLabel = (label: string): number => chatGains[label] ?? usualGain
@@ -65,11 +71,17 @@ export const chatKindOf = (row: Row): string | undefined =>
 
 const kindOf = (row: Row): string | undefined => row.category ?? chatLabelOf(row.id ?? "")
 
+/** The work comes first: a sum in Chinese is mathematics, and only then Chinese. */
+const besidesOtherWork = 0.6
+
 /** `undefined` when the row says nothing about what it asks for. */
 export const meaningOf = (row: Row): Meaning | undefined => {
   if (row.source?.startsWith(withoutTheirTools)) return undefined
   const labels = row.labels ?? [kindOf(row) ?? ""]
-  const found = labels.flatMap((label) => meanings[label] ?? [])
+  const others = labels.some((label) => label !== "multilingual" && label !== "translation" && meanings[label])
+  const found = labels.flatMap((label) =>
+    label === "multilingual" && others ? { multilingual: besidesOtherWork } : (meanings[label] ?? [])
+  )
   if (found.length === 0) return undefined
   return Object.fromEntries(axes.map((axis) => [axis, Math.max(...found.map((meaning) => meaning[axis] ?? 0))]))
 }

@@ -73,6 +73,16 @@ export const optionsAnew = (text: string, { pick }: Dice): string => {
     .join("\n")
 }
 
+/** Questions of the same kind with answers, right or not, ahead of the one that is asked. */
+export const withExamples = (text: string, examples: ReadonlyArray<string>, { chance, pick }: Dice): string => {
+  const ask = chance(0.5) ? "Answer:" : chance(0.5) ? "A:" : ""
+  const shown = examples.map((example) => {
+    const answer = /^\W?A[.):\]]/m.test(example) ? pick(["A", "B", "C", "D"]) : ""
+    return `${example}\n${ask} ${answer}\n\n`
+  })
+  return `${shown.join("")}${text}\n${ask}`
+}
+
 /** Some of the above, by chance; `text` itself about one time in six. */
 export const perturbed = (text: string, wrappers: Wrappers, dice: Dice): string => {
   let changed = text

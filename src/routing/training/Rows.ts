@@ -16,6 +16,8 @@ export const Row = Schema.Struct({
   licence: Schema.optional(Schema.String),
   labels: Schema.optional(Schema.Array(Schema.String)),
   category: Schema.optional(Schema.String),
+  /** Of chat: from 1, any model answers it well, over 3, usual for its category, to 5, only the best do. */
+  grade: Schema.optional(Schema.Literals([1, 2, 3, 4, 5])),
   cluster: Schema.optional(Schema.String),
   /** Share of the answer that was right, 0 to 1, per model. */
   scores: Schema.optional(Schema.Record(Schema.String, Score)),

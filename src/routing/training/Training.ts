@@ -10,7 +10,7 @@ import { type Dice, dice, seedOf } from "./Dice.ts"
 import { chatGainOf, chatKindOf, meaningOf, usualGain } from "./Labels.ts"
 import { learnDifficulty, learnSkills, type Learner, makeLearner, quantise, skillsOf } from "./Learner.ts"
 import { emptySurvey, groupingsOf, note, scoredBy, type Survey } from "./Outcomes.ts"
-import { perturbed } from "./Perturb.ts"
+import { perturbed, withExamples } from "./Perturb.ts"
 import { phrase } from "./Phrases.ts"
 import { exampleOf } from "./Reading.ts"
 import { keyOf, mayTrainOn, type Row, rowsOf, setOf } from "./Rows.ts"
@@ -65,11 +65,35 @@ const chatFactor = 4
 const rowsPerPhrase = 2
 const phraseWeight = 1
 
+/** Every so often a text comes with examples of its kind, as people who want a certain form of answer write. */
+const examplesChance = 0.08
+const examplesMax = 4
+const exampleCharactersMax = 700
+
+/** The last rows of every set, to be examples for the next. */
+const makeMemory = () => {
+  const recent = new Map<string, Array<string>>()
+  return {
+    remember: (row: Row): void => {
+      if (row.prompt.length > exampleCharactersMax) return
+      const rows = recent.get(setOf(row)) ?? []
+      if (rows.push(row.prompt) > examplesMax) rows.shift()
+      recent.set(setOf(row), rows)
+    },
+    withSomeExamples: (text: string, row: Row, random: Dice): string => {
+      const examples = recent.get(setOf(row)) ?? []
+      if (examples.length === 0 || !random.chance(examplesChance)) return text
+      return withExamples(text, examples.slice(random.below(examples.length)), random)
+    }
+  }
+}
+
 const skillLesson = (learner: Learner, survey: Survey, random: Dice, pass: number) => {
   const weightOf = (size: number): number => 1 / Math.sqrt(Math.max(size, sourceRowsMin))
   const sizes = [...survey.sizes.values()]
   const total = sizes.reduce((sum, size) => sum + size, 0)
   const meanWeight = sizes.reduce((sum, size) => sum + size * weightOf(size), 0) / Math.max(total, 1)
+  const { remember, withSomeExamples } = makeMemory()
   let [loss, count] = [0, 0]
   const step = (prompt: string, row: Row, weight: number): void => {
     const meaning = meaningOf(row)
@@ -80,9 +104,11 @@ const skillLesson = (learner: Learner, survey: Survey, random: Dice, pass: numbe
   }
   const learn = (row: Row): void => {
     const changed = pass > 0 && random.chance(0.65)
+    const anew = (): string => withSomeExamples(perturbed(row.prompt, trainingWrappers, random), row, random)
     const chat = chatKindOf(row) === undefined ? 1 : chatFactor
     const weight = (chat * weightOf(survey.sizes.get(setOf(row)) ?? 1)) / meanWeight
-    step(changed ? perturbed(row.prompt, trainingWrappers, random) : row.prompt, row, weight)
+    step(changed ? anew() : row.prompt, row, weight)
+    remember(row)
     if (!random.chance(1 / rowsPerPhrase)) return
     const { labels, prompt } = phrase(random)
     step(random.chance(0.5) ? perturbed(prompt, trainingWrappers, random) : prompt, { prompt, labels }, phraseWeight)
@@ -108,6 +134,7 @@ const difficultyLesson = (learner: Learner, survey: Survey, alphas: Array<number
     [0, 0]
   )
   const meanWeight = total / Math.max(rows, 1)
+  const { remember, withSomeExamples } = makeMemory()
   let [at, squares] = [0, 0]
   const step = (prompt: string, target: number, weight: number): void => {
     const example = exampleOf(prompt)
@@ -124,8 +151,10 @@ const difficultyLesson = (learner: Learner, survey: Survey, alphas: Array<number
     step(row.prompt, target, weight * asItIs)
     const random = dice(seed ^ seedOf(keyOf(row)))
     for (let variant = 0; variant < variants; variant++) {
-      step(perturbed(row.prompt, trainingWrappers, random), target, (weight * (1 - asItIs)) / variants)
+      const typed = perturbed(row.prompt, trainingWrappers, random)
+      step(withSomeExamples(typed, row, random), target, (weight * (1 - asItIs)) / variants)
     }
+    remember(row)
   }
   const learn = (row: Row): void => {
     const chatGain = chatGainOf(row)
