@@ -13,8 +13,8 @@ const messagesBackMax = 64
 const earlierTurnsMax = 4
 const headShare = 0.6
 
-const earlierTurnDecay = 0.4
-const systemWeight = 0.15
+const earlierTurnDecay = 0.3
+const systemWeight = 0.08
 
 export interface Excerpt {
   readonly text: string

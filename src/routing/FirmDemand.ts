@@ -18,10 +18,16 @@ export const kindsOfWork: ReadonlyArray<ReadonlyArray<Axis>> = [
 
 /** Steps of difficulty: below `to`, it counts as `as`. */
 const steps = [
-  { to: 0.22, as: 0.15 },
-  { to: 0.88, as: 0.55 },
+  { to: 0.16, as: 0.15 },
+  { to: 0.92, as: 0.55 },
   { to: Infinity, as: 0.92 }
 ] as const
+
+/**
+ * A kind whose peak is this near to the highest is as good as it, and the first such kind counts: many texts ask for
+ * two kinds alike, and the same one is to win.
+ */
+const nearPeak = 0.9
 
 /** Axes of other kinds are asked this share of the difficulty. */
 const otherKinds = 0.3
@@ -42,7 +48,8 @@ const rounded = levelsOfKinds.map((levels) =>
 
 export const firm = (demand: Demand): Demand => {
   const peaks = kindsOfWork.map((kind) => Math.max(...kind.map((axis) => demand.levels[axis])))
-  const kind = peaks.indexOf(Math.max(...peaks))
+  const top = Math.max(...peaks)
+  const kind = peaks.findIndex((peak) => peak >= nearPeak * top)
   const step = steps.findIndex(({ to }) => demand.difficulty < to)
   // A demand of NaN has no kind and no step; it counts as it is.
   return rounded[kind]?.[step] ?? demand

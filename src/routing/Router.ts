@@ -95,8 +95,11 @@ const warmUpLengths = 80
 /** Marks, numbers, scripts and reasoning that differ, or the engine would compile for one sort of request alone. */
 const warmUpRequests = [
   { line: "Plan 2 tests of f(x) = x + 1, then say: why?\n", reasoning: { exclude: false } },
-  { line: "A) 1,234.5 km/h, B) \u00bd of it; Wie viel? 多少钱？ \u{1f600}\n", reasoning: { effort: "high", exclude: false } },
-  { line: "```js\nconst a = [1, 2/3]\n``` Prova \\frac{1}{2} \"ok\"\n", reasoning: { effort: "none", exclude: false } }
+  {
+    line: "A) 1,234.5 km/h, B) \u00bd of it; Wie viel? 多少钱？ \u{1f600}\n",
+    reasoning: { effort: "high", exclude: false }
+  },
+  { line: '```js\nconst a = [1, 2/3]\n``` Prova \\frac{1}{2} "ok"\n', reasoning: { effort: "none", exclude: false } }
 ] as const
 
 /** Decides what nobody asked, some 80 ms in all, so that the engine has compiled it before the first request. */

@@ -29,7 +29,8 @@ export const surfaceNames = [
   "prose",
   "proseLength",
   "proseNumbers",
-  "proseSentences"
+  "proseSentences",
+  "openEnd"
 ] as const
 export const surfaceCount = surfaceNames.length
 
@@ -82,4 +83,5 @@ export const surfaceOf = (features: TextFeatures, into: Float32Array): void => {
   into[20] = prose * (into[0] ?? 0)
   into[21] = prose * (into[12] ?? 0)
   into[22] = prose * (into[15] ?? 0)
+  into[23] = features.endsOpen ? 1 : 0
 }

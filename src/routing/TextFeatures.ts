@@ -10,7 +10,7 @@ import { digit, foldedOf, ideograph, kindCount, kindOf, lower, newline, space, s
 import { excerptsOf } from "./Excerpt.ts"
 
 /** Distinguishes the features of one release from another's; the weights file carries it. */
-export const featureVersion = 1
+export const featureVersion = 2
 
 export const bucketCount = 2 ** 16
 
@@ -39,6 +39,8 @@ export interface TextFeatures {
   sentences: number
   characters: number
   turns: number
+  /** The newest text ends with a colon: it wants to be continued at once, with no room to think. */
+  endsOpen: boolean
 }
 
 export const makeTextFeatures = (): TextFeatures => ({
@@ -53,7 +55,8 @@ export const makeTextFeatures = (): TextFeatures => ({
   enumerators: 0,
   sentences: 0,
   characters: 0,
-  turns: 0
+  turns: 0,
+  endsOpen: false
 })
 
 const clear = (features: TextFeatures): void => {
@@ -61,6 +64,7 @@ const clear = (features: TextFeatures): void => {
   features.kinds.fill(0)
   features.touchedCount = features.total = features.words = features.numbers = features.joins = 0
   features.enumerators = features.sentences = features.characters = features.turns = 0
+  features.endsOpen = false
 }
 
 /** Replaces what `features` held by what the conversation shows. */
@@ -68,8 +72,20 @@ export const readTextFeatures = (request: ChatRequest, features: TextFeatures): 
   clear(features)
   for (const { text, weight } of excerptsOf(request)) {
     readText(text, weight, features)
-    features.turns++
+    if (features.turns++ === 0) features.endsOpen = endsWithColon(text)
   }
+}
+
+const colon = 0x3a
+const wideColon = 0xff1a
+
+const endsWithColon = (text: string): boolean => {
+  for (let index = text.length - 1; index >= 0; index--) {
+    const code = text.charCodeAt(index)
+    const kind = kindOf[code]
+    if (kind !== space && kind !== newline) return code === colon || code === wideColon
+  }
+  return false
 }
 
 /** Spreads a hash over its low bits. */

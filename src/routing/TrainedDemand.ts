@@ -3,7 +3,7 @@
  * for, and with what the text looks like, how hard it is. Pure and deterministic; the same buffers serve every
  * request, since nothing in a prediction waits.
  */
-import { type Axis, axes } from "../catalog/Model.ts"
+import { axes } from "../catalog/Model.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { Demand, DemandModel } from "./Demand.ts"
 import { surfaceCount, surfaceOf } from "./Surface.ts"
@@ -19,19 +19,14 @@ const structuredOutput = 0.5
  * Predicted gains lie close together, since single prompts are hard to tell apart. Around the usual one they are spread
  * so that difficulty uses its whole range.
  */
-const usualGain = 0.45
+const usualGain = 0.48
 const spread = 16
 
-/**
- * The data is mostly exams, and chat has more of these: added to what the model makes of a text, in log odds, as one
- * prior is exchanged for another.
- */
-const chatPrior: { readonly [A in Axis]?: number } = { coding: 0.8, math: 0.8, creative: 2 }
-
 /** Every conversation asks this share of its difficulty on every axis: hard questions need all-round models. */
-const everyAxis = 0.6
+const everyAxis = 0.65
 
-const priors = axes.map((axis) => chatPrior[axis] ?? 0)
+/** The skill asked most counts in full however surely it was recognised, unless hardly any was. */
+const mostAtLeast = 0.1
 
 export const trainedDemand = (weights: Weights): DemandModel => {
   const features = makeTextFeatures()
@@ -48,11 +43,13 @@ export const trainedDemand = (weights: Weights): DemandModel => {
       for (let column = 0; column < columns; column++) {
         sums[column] = (sums[column] ?? 0) * (weights.steps[column] ?? 0) * norm + denseSum(weights, column, dense)
       }
-      for (let axis = 0; axis < axes.length; axis++) asked[axis] = sigmoid((sums[axis] ?? 0) + (priors[axis] ?? 0))
+      for (let axis = 0; axis < axes.length; axis++) asked[axis] = sigmoid(sums[axis] ?? 0)
       const gain = (sums[difficultyColumn] ?? 0) + crossSum(weights, asked, dense)
       addForm(request, asked)
       const difficulty = sigmoid(spread * (gain - usualGain))
-      const level = (skill: number): number => difficulty * (everyAxis + (1 - everyAxis) * skill)
+      let most = mostAtLeast
+      for (let axis = 0; axis < axes.length; axis++) most = Math.max(most, asked[axis] ?? 0)
+      const level = (skill: number): number => difficulty * (everyAxis + (1 - everyAxis) * (skill / most))
       // `fromEntries` forgets its keys; they are exactly the axes.
       const levels = Object.fromEntries(axes.map((axis, at) => [axis, level(asked[at] ?? 0)])) as Demand["levels"]
       return { levels, difficulty }

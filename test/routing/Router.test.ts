@@ -18,8 +18,8 @@ const askOf = (request: ChatRequest) => ({ request, promptTokens: promptTokens(r
 const thinking = (effort: Effort): Partial<ChatRequest> => ({ reasoning: { effort, exclude: false } })
 
 const proof =
-  "Prove that every finite abelian group is isomorphic to a direct product of cyclic groups of prime power order. " +
-  "Be rigorous, state every lemma, and derive the number of such groups of order 10000."
+  "Find all functions f from the reals to the reals with f(x + f(y)) = f(x)^2 + y for all x and y, and prove that " +
+  "your list is complete."
 
 const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
 

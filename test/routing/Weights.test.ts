@@ -3,7 +3,7 @@ import { createHash } from "node:crypto"
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 
-import { bucketCount } from "../../src/routing/TextFeatures.ts"
+import { bucketCount, featureVersion } from "../../src/routing/TextFeatures.ts"
 import { columns, crossInputs, decode, denseInputs, encode, read, shipped } from "../../src/routing/Weights.ts"
 
 const weights = {
@@ -29,7 +29,7 @@ const broken: ReadonlyArray<readonly [what: string, bytes: Uint8Array, reason: R
   ["another file", Buffer.from("%PDF-1.7 and so on, for longer than a checksum is"), /no file of weights/],
   ["half a file", bytes.subarray(0, bytes.length >> 1), /damaged/],
   ["one changed bit", bytes.with(bytes.length >> 1, (bytes[bytes.length >> 1] ?? 0) ^ 4), /damaged/],
-  ["other features", forged('"features":1', '"features":7'), /another release/],
+  ["other features", forged(`"features":${featureVersion}`, '"features":9'), /another release/],
   ["other axes", forged('"coding"', '"poetry"'), /another release/],
   ["a broken header", forged('{"version"', '["version"'), /header is unreadable/]
 ]

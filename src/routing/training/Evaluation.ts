@@ -10,7 +10,7 @@ import type { DemandModel } from "../Demand.ts"
 import { rank, shortfall } from "../Ranking.ts"
 import { type Dice, dice } from "./Dice.ts"
 import { chatKindOf } from "./Labels.ts"
-import { type Outcome, quantile } from "./Measures.ts"
+import { areaUnderCurve, type Outcome, quantile } from "./Measures.ts"
 import { emptySurvey, groupingsOf, note, scoredBy } from "./Outcomes.ts"
 import { optionsAnew, typos, wrapped } from "./Perturb.ts"
 import { type Priced, pricedModelsOf } from "./Pool.ts"
@@ -31,19 +31,46 @@ export const gainExpected = (demand: DemandModel, prompt: string): number => {
   return shortfall(levels, weak) - shortfall(levels, strong)
 }
 
-/** Rows of chat of these kinds are asked for this axis above all. */
+/** Rows of chat of these kinds are asked for this axis above all; other kinds that are axes, for themselves. */
 const axisOfKind: Readonly<Record<string, Axis>> = {
-  coding: "coding",
-  math: "math",
-  creative: "creative",
+  ...Object.fromEntries(axes.map((axis) => [axis, axis])),
   writing: "creative",
-  roleplay: "creative"
+  roleplay: "creative",
+  translation: "multilingual"
+}
+
+/** What models are known to differ most at in chat, and least. */
+const kindsThatGain = ["math", "coding", "reasoning", "fermi", "extraction"]
+const kindsThatGainLittle = ["creative", "writing", "roleplay", "knowledge", "smalltalk"]
+
+/** One row of chat as it was predicted. */
+export interface ChatFinding {
+  readonly kind: string
+  readonly grade: number | undefined
+  readonly score: number
+  /** Whether its own axis was the highest of all; `undefined` when its kind has none. */
+  readonly right: boolean | undefined
+}
+
+/** Share of pairs in which what gains more has the higher score. */
+export const orderOf = (rows: ReadonlyArray<ChatFinding>): { readonly kinds: number; readonly grades: number } => {
+  const scores = (which: (row: ChatFinding) => boolean) => rows.filter(which).map(({ score }) => score)
+  return {
+    kinds: areaUnderCurve(
+      scores(({ kind }) => kindsThatGain.includes(kind)),
+      scores(({ kind }) => kindsThatGainLittle.includes(kind))
+    ),
+    grades: areaUnderCurve(
+      scores(({ grade }) => (grade ?? 3) > 3),
+      scores(({ grade }) => (grade ?? 3) < 3)
+    )
+  }
 }
 
 export interface Findings {
   readonly outcomes: Map<string, Array<Outcome>>
-  /** Per axis: how many rows of chat, and for how many the axis was the highest of all. */
-  readonly labels: Map<Axis, { rows: number; right: number }>
+  /** Rows of chat per set. */
+  readonly chat: Map<string, Array<ChatFinding>>
   /** Rows that say what every model's answer was worth and cost. */
   readonly priced: Array<Priced>
   /** Some prompts of every set, to try the shipped catalog on. */
@@ -57,7 +84,7 @@ const promptsPerSet = 60
 export const measure = Effect.fnUntraced(function* (findings: Findings, { demand, directories, inFold }: Trial) {
   const rows = rowsOf(directories)
   const survey = emptySurvey()
-  yield* Stream.runForEachArray(rows, (chunk) => Effect.sync(() => chunk.forEach((row) => note(survey, row, false))))
+  yield* Stream.runForEachArray(rows, (chunk) => Effect.sync(() => chunk.forEach((row) => note(survey, row))))
   const groupings = groupingsOf(survey)
   const taken = new Map<string, number>()
   const one = (row: Row): void => {
@@ -71,13 +98,14 @@ export const measure = Effect.fnUntraced(function* (findings: Findings, { demand
     }
     const models = pricedModelsOf(row)
     if (models !== undefined) findings.priced.push({ models, levels: demand.predict(requestOf(row.prompt)).levels })
-    const axis = axisOfKind[chatKindOf(row) ?? ""]
-    if (axis !== undefined) {
+    const kind = chatKindOf(row)
+    if (kind !== undefined) {
       const { levels } = demand.predict(requestOf(row.prompt))
-      const found = findings.labels.get(axis) ?? { rows: 0, right: 0 }
-      found.rows++
-      if (axes.every((other) => levels[other] <= levels[axis])) found.right++
-      findings.labels.set(axis, found)
+      const axis = axisOfKind[kind]
+      const right = axis && axes.every((other) => levels[other] <= levels[axis])
+      const rows = findings.chat.get(setOf(row)) ?? []
+      rows.push({ kind, grade: row.grade, right, score: gainExpected(demand, row.prompt) })
+      findings.chat.set(setOf(row), rows)
     }
     const count = taken.get(setOf(row)) ?? 0
     taken.set(setOf(row), count + 1)

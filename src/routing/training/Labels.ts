@@ -59,11 +59,15 @@ export const chatGainOf = (row: Row): number | undefined => {
   return gain === undefined ? undefined : Math.max(0.05, gain + gainOfGrade * ((row.grade ?? 3) - 3))
 }
 
-/** The gain on chat of a kind, the usual one when nothing is known of it. */
-export const chatGainOfLabel = (label: string): number => chatGains[label] ?? usualGain
-
 /** The gain of which nothing is known. */
 export const usualGain = 0.45
+
+/** On 500 word problems with outcomes, the gain of strong models grew by so much with each step of hardness. */
+const gainOfStep = 0.085
+const usualHardness = 4.2
+
+/** What a strong model is taken to gain on a word problem of a hardness from 1 to 9. */
+export const gainOfHardness = (hardness: number): number => usualGain + gainOfStep * (hardness - usualHardness)
 
 /** What kind of chat a row is, when it is one: exams have outcomes. */
 export const chatKindOf = (row: Row): string | undefined =>

@@ -18,6 +18,8 @@ export interface Learner {
   readonly table: Float32Array
   readonly dense: Float32Array
   readonly cross: Float32Array
+  /** How far each set lies from what its texts say, by the name of the set. Not part of the weights. */
+  readonly offsets: Map<string, number>
   /** Sums of squared gradients. */
   readonly tableMoved: Float32Array
   readonly denseMoved: Float32Array
@@ -27,12 +29,15 @@ export const makeLearner = (): Learner => ({
   table: new Float32Array(bucketCount * columns),
   dense: new Float32Array(columns * denseInputs),
   cross: new Float32Array(crossInputs),
+  offsets: new Map(),
   tableMoved: new Float32Array(bucketCount * columns),
   denseMoved: new Float32Array(columns * denseInputs)
 })
 
 /** The look of a text counts this much of a word, so that many words outweigh it. */
 const denseScale = 0.3
+/** Of the offset of a set: it gives way long before the weights do. */
+const offsetScale = 3
 const rate = 0.35
 const ridgeOfSkills = 2e-6
 
@@ -86,6 +91,8 @@ export interface DifficultyStep {
   readonly skills: Float64Array
   readonly target: number
   readonly weight: number
+  /** Sets are graded and chosen differently; within one, targets are compared with its own offset. */
+  readonly set: string | undefined
   /** The ridge: how many examples it takes to move a weight. */
   readonly ridge: number
 }
@@ -95,7 +102,7 @@ export interface DifficultyStep {
  * weights.
  */
 export const learnDifficulty = (learner: Learner, step: DifficultyStep, alpha: number): number => {
-  const { example, ridge, skills, target, weight } = step
+  const { example, ridge, set, skills, target, weight } = step
   const { buckets, dense, values } = example
   const scale = denseScale ** 2
   let squares = 0
@@ -109,10 +116,12 @@ export const learnDifficulty = (learner: Learner, step: DifficultyStep, alpha: n
       crossed += skill * (dense[input] ?? 0) * (learner.cross[axis * denseInputs + input] ?? 0)
     }
   }
-  const norm = 1 + scale * squares * (1 + skillSquares)
-  const predicted = sumOf(learner, difficultyColumn, example) + crossed
+  const offset = set === undefined ? 0 : (learner.offsets.get(set) ?? 0)
+  const norm = 1 + scale * squares * (1 + skillSquares) + (set === undefined ? 0 : offsetScale ** 2)
+  const predicted = sumOf(learner, difficultyColumn, example) + crossed + offset
   const change = (target - predicted - alpha / weight) / (1 / weight + norm / ridge)
   const each = change / ridge
+  if (set !== undefined) learner.offsets.set(set, offset + each * offsetScale ** 2)
   for (let index = 0; index < buckets.length; index++) {
     const at = (buckets[index] ?? 0) * columns + difficultyColumn
     learner.table[at] = (learner.table[at] ?? 0) + each * (values[index] ?? 0)

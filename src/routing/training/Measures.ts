@@ -55,6 +55,10 @@ export const accuraciesOf = (outcomes: ReadonlyArray<Outcome>): Accuracies => {
   }
 }
 
+/** How often one of `higher` is above one of `lower`; a tie counts half. 0.5 is chance. */
+export const areaUnderCurve = (higher: ReadonlyArray<number>, lower: ReadonlyArray<number>): number =>
+  mean(higher.flatMap((high) => lower.map((low) => (high > low ? 1 : high === low ? 0.5 : 0))))
+
 /** One prompt as several models answered it. */
 export interface Offers {
   /** Per model: what the router thinks it lacks, how it did, and what it cost. */

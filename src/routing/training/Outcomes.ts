@@ -20,11 +20,11 @@ export interface Survey {
 
 export const emptySurvey = (): Survey => ({ sizes: new Map(), models: new Map(), rows: 0 })
 
-/** Every row counts once, before training. */
-export const note = (survey: Survey, row: Row, labelled: boolean): void => {
+/** Every row counts once, before training; of a labelled row, with the name of its `source`. */
+export const note = (survey: Survey, row: Row, source?: string): void => {
   const set = setOf(row)
   survey.rows++
-  if (labelled) survey.sizes.set(set, (survey.sizes.get(set) ?? 0) + 1)
+  if (source !== undefined) survey.sizes.set(source, (survey.sizes.get(source) ?? 0) + 1)
   for (const [model, score] of scoresOf(row)) {
     const models = survey.models.get(set) ?? new Map<string, Tally>()
     const tally = models.get(model) ?? { sum: 0, count: 0 }
@@ -51,9 +51,8 @@ const rowsAtLeast = 50
 export interface Grouping {
   readonly strong: ReadonlySet<string>
   readonly weak: ReadonlySet<string>
-  /** Mean of what the strong gain, and mean share of failures over all models. */
+  /** Mean of what the strong gain. */
   readonly gain: number
-  readonly failures: number
   readonly rows: number
   /** Two models that were chosen to be told apart are what routing is between, whatever their gain. */
   readonly weight: number
@@ -76,7 +75,6 @@ export const groupingsOf = ({ models }: Survey): ReadonlyMap<string, Grouping> =
       strong: new Set(strong.map(([model]) => model)),
       weak: new Set(weak.map(([model]) => model)),
       gain,
-      failures: 1 - meanOf(means),
       rows,
       weight: (tallies.size === 2 ? pairWeight : (gain / gainOfOne) ** 1.5) / Math.sqrt(rows)
     })

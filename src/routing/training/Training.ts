@@ -7,11 +7,11 @@ import { Effect, Stream } from "effect"
 import { axes } from "../../catalog/Model.ts"
 import type { Weights } from "../Weights.ts"
 import { type Dice, dice, seedOf } from "./Dice.ts"
-import { chatGainOf, chatKindOf, meaningOf, usualGain } from "./Labels.ts"
+import { chatGainOf, chatKindOf, gainOfHardness, meaningOf, usualGain } from "./Labels.ts"
 import { learnDifficulty, learnSkills, type Learner, makeLearner, quantise, skillsOf } from "./Learner.ts"
 import { emptySurvey, groupingsOf, note, scoredBy, type Survey } from "./Outcomes.ts"
 import { perturbed, withExamples } from "./Perturb.ts"
-import { phrase } from "./Phrases.ts"
+import { hardnessOf } from "./ProblemGrades.ts"
 import { exampleOf } from "./Reading.ts"
 import { keyOf, mayTrainOn, type Row, rowsOf, setOf } from "./Rows.ts"
 import { trainingWrappers } from "./Wrappers.ts"
@@ -26,7 +26,7 @@ export interface Options {
 }
 
 /** How often the data is read for each lesson, for weights that are shipped. */
-export const passes = { skillPasses: 6, difficultyPasses: 12 } as const
+export const passes = { skillPasses: 12, difficultyPasses: 12 } as const
 
 /** In which of `folds` a row is. Prompts of one cluster, and the same prompt in two files, are in the same. */
 export const foldOf = (row: Row, folds: number): number => seedOf(row.cluster ?? row.prompt) % folds
@@ -36,7 +36,7 @@ export const train = Effect.fnUntraced(function* (options: Options) {
   const survey = emptySurvey()
   yield* Stream.runForEachArray(rows, (chunk) =>
     Effect.sync(() => {
-      for (const row of chunk) note(survey, row, meaningOf(row) !== undefined)
+      for (const row of chunk) note(survey, row, sourceOf(row))
     })
   )
   yield* Effect.logInfo(`${survey.rows} rows, ${survey.sizes.size} labelled sources`)
@@ -50,38 +50,42 @@ export const train = Effect.fnUntraced(function* (options: Options) {
   for (let pass = 0; pass < options.difficultyPasses; pass++) {
     const lesson = difficultyLesson(learner, survey, alphas, options.seed)
     yield* Stream.runForEachArray(rows, (chunk) => Effect.sync(() => chunk.forEach(lesson.learn)))
-    lesson.finish()
     yield* Effect.logInfo(`difficulty, pass ${pass + 1} of ${options.difficultyPasses}: ${lesson.report()}`)
   }
   const origin = `${survey.rows} rows, seed ${options.seed}`
   return quantise(learner, origin) satisfies Weights
 })
 
+/** What a row's weight is shared with: all chat is one source. `undefined` when it says nothing of skills. */
+const sourceOf = (row: Row): string | undefined => {
+  if (meaningOf(row) === undefined) return undefined
+  return chatKindOf(row) === undefined ? setOf(row) : chat
+}
+const chat = "chat"
+
 /** A source counts as if it had at least this many rows, or a handful of prompts would drown thousands. */
 const sourceRowsMin = 60
 /** Real chat is what most requests are, and the data has little of it. */
-const chatFactor = 4
-/** Every so many rows comes a phrase of ours. */
-const rowsPerPhrase = 2
-const phraseWeight = 1
+const chatFactor = 40
 
 /** Every so often a text comes with examples of its kind, as people who want a certain form of answer write. */
 const examplesChance = 0.08
 const examplesMax = 4
 const exampleCharactersMax = 700
 
-/** The last rows of every set, to be examples for the next. */
+/** The last rows of every set, and of chat of every kind, to be examples for the next. */
 const makeMemory = () => {
   const recent = new Map<string, Array<string>>()
+  const keyOfMemory = (row: Row): string => `${setOf(row)} ${chatKindOf(row) ?? ""}`
   return {
     remember: (row: Row): void => {
       if (row.prompt.length > exampleCharactersMax) return
-      const rows = recent.get(setOf(row)) ?? []
+      const rows = recent.get(keyOfMemory(row)) ?? []
       if (rows.push(row.prompt) > examplesMax) rows.shift()
-      recent.set(setOf(row), rows)
+      recent.set(keyOfMemory(row), rows)
     },
     withSomeExamples: (text: string, row: Row, random: Dice): string => {
-      const examples = recent.get(setOf(row)) ?? []
+      const examples = recent.get(keyOfMemory(row)) ?? []
       if (examples.length === 0 || !random.chance(examplesChance)) return text
       return withExamples(text, examples.slice(random.below(examples.length)), random)
     }
@@ -102,30 +106,25 @@ const skillLesson = (learner: Learner, survey: Survey, random: Dice, pass: numbe
     loss += learnSkills(learner, exampleOf(prompt), targets, weight)
     count++
   }
+  const anew = (row: Row): string => withSomeExamples(perturbed(row.prompt, trainingWrappers, random), row, random)
   const learn = (row: Row): void => {
-    const changed = pass > 0 && random.chance(0.65)
-    const anew = (): string => withSomeExamples(perturbed(row.prompt, trainingWrappers, random), row, random)
-    const chat = chatKindOf(row) === undefined ? 1 : chatFactor
-    const weight = (chat * weightOf(survey.sizes.get(setOf(row)) ?? 1)) / meanWeight
-    step(changed ? anew() : row.prompt, row, weight)
+    const source = sourceOf(row)
+    if (source !== undefined) {
+      const weight = ((source === chat ? chatFactor : 1) * weightOf(survey.sizes.get(source) ?? 1)) / meanWeight
+      step(random.chance(pass > 0 ? 0.65 : 0) ? anew(row) : row.prompt, row, weight)
+    }
     remember(row)
-    if (!random.chance(1 / rowsPerPhrase)) return
-    const { labels, prompt } = phrase(random)
-    step(random.chance(0.5) ? perturbed(prompt, trainingWrappers, random) : prompt, { prompt, labels }, phraseWeight)
   }
   return { learn, loss: () => loss / Math.max(count, 1) }
 }
 
 const ridge = 8
-/** Each prompt is learned as it is and so many times as others would have typed it. */
-const variants = 1
-/** What the prompt as it is weighs of the whole. */
+/** Each prompt is learned as it is, with this share of its weight, and as somebody else would have typed it. */
 const asItIs = 0.8
-const phraseCount = 2_500
-/** Of a row of chat whose gain is known by its kind alone. */
+/** Of a word problem whose gain is known by our judgement alone, and there is one judgement for each. */
+const problemWeight = 3
+/** Of a row of chat whose gain is known by its kind and grade alone. */
 const chatWeight = 1
-/** How far a whole set departs from the usual gain when models fail on more or less of it. */
-const setShare = 0.3
 
 const difficultyLesson = (learner: Learner, survey: Survey, alphas: Array<number>, seed: number) => {
   const groupings = groupingsOf(survey)
@@ -136,47 +135,37 @@ const difficultyLesson = (learner: Learner, survey: Survey, alphas: Array<number
   const meanWeight = total / Math.max(rows, 1)
   const { remember, withSomeExamples } = makeMemory()
   let [at, squares] = [0, 0]
-  const step = (prompt: string, target: number, weight: number): void => {
+  const step = (prompt: string, target: number, weight: number, set?: string): void => {
     const example = exampleOf(prompt)
     const alpha = alphas[at] ?? 0
     const change = learnDifficulty(
       learner,
-      { example, skills: skillsOf(learner, example), target, weight, ridge },
+      { example, skills: skillsOf(learner, example), target, weight, set, ridge },
       alpha
     )
     alphas[at++] = alpha + change
     squares += change * change
   }
-  const stepAll = (row: Row, target: number, weight: number): void => {
-    step(row.prompt, target, weight * asItIs)
+  const stepAll = (row: Row, target: number, weight: number, set?: string): void => {
+    step(row.prompt, target, weight * asItIs, set)
     const random = dice(seed ^ seedOf(keyOf(row)))
-    for (let variant = 0; variant < variants; variant++) {
-      const typed = perturbed(row.prompt, trainingWrappers, random)
-      step(withSomeExamples(typed, row, random), target, (weight * (1 - asItIs)) / variants)
-    }
+    const typed = perturbed(row.prompt, trainingWrappers, random)
+    step(withSomeExamples(typed, row, random), target, weight * (1 - asItIs), set)
     remember(row)
   }
   const learn = (row: Row): void => {
-    const chatGain = chatGainOf(row)
-    if (chatGain !== undefined) return stepAll(row, chatGain, chatWeight)
+    const hardness = hardnessOf(row.id ?? "")
+    if (hardness !== undefined) return stepAll(row, gainOfHardness(hardness), problemWeight, setOf(row))
+    const gain = chatGainOf(row)
+    if (gain !== undefined) return stepAll(row, gain, chatWeight)
     const grouping = groupings.get(setOf(row))
     const scored = grouping && scoredBy(row, grouping)
     if (grouping === undefined || scored === undefined) return
     const differs = scored.strong - scored.weak - grouping.gain
-    const target = usualGain + setShare * (grouping.failures - usualGain) + differs
-    stepAll(row, target, grouping.weight / meanWeight)
-  }
-  const finish = (): void => {
-    const random = dice(seed)
-    for (let index = 0; index < phraseCount; index++) {
-      const { gain, prompt } = phrase(random)
-      const typed = random.chance(0.5) ? perturbed(prompt, trainingWrappers, random) : prompt
-      step(typed, gain, chatWeight)
-    }
+    stepAll(row, usualGain + differs, grouping.weight / meanWeight, setOf(row))
   }
   return {
     learn,
-    finish,
     report: () => `${at} examples, changed by ${Math.sqrt(squares / Math.max(at, 1)).toFixed(4)}`
   }
 }

@@ -7,7 +7,7 @@ import { Command, Flag } from "effect/cli"
 
 import { load } from "../../catalog/Catalog.ts"
 import { trainedDemand } from "../TrainedDemand.ts"
-import { type Findings, latencyOf, measure, steadinessOf } from "./Evaluation.ts"
+import { type Findings, latencyOf, measure, orderOf, steadinessOf } from "./Evaluation.ts"
 import { accuraciesOf, gapRecovered } from "./Measures.ts"
 import { poolQualityOf } from "./Pool.ts"
 import { foldOf, passes, train } from "./Training.ts"
@@ -28,7 +28,7 @@ const command = Command.make(
     seed: Flag.Int("seed").pipe(Flag.withDefault(1))
   },
   Effect.fn(function* ({ data, only, seed }) {
-    const findings: Findings = { outcomes: new Map(), labels: new Map(), priced: [], prompts: [] }
+    const findings: Findings = { outcomes: new Map(), chat: new Map(), priced: [], prompts: [] }
     const catalog = yield* Effect.fromResult(load())
     const models = [...catalog.models.values()].filter(({ kind }) => kind === "chat")
     for (let fold = 0; fold < folds; fold++) {
@@ -56,8 +56,19 @@ const command = Command.make(
         yield* Console.log(`- ${characters} characters: p50 ${p50Millis.toFixed(3)} ms, p99 ${p99Millis.toFixed(3)} ms`)
       }
     }
-    yield* Console.log("\n## Chat prompts whose own axis is the highest\n")
-    for (const [axis, { right, rows }] of findings.labels) yield* Console.log(`- ${axis}: ${right} of ${rows}`)
+    yield* Console.log(
+      "\n## Chat: whose own axis is the highest, and pairs of kinds and of grades in the right order\n"
+    )
+    for (const [set, rows] of findings.chat) {
+      const kinds = [...new Set(rows.flatMap(({ kind, right }) => (right === undefined ? [] : [kind])))]
+      const shares = kinds.map((kind) => {
+        const own = rows.filter((row) => row.kind === kind)
+        return `${kind} ${own.filter(({ right }) => right).length} of ${own.length}`
+      })
+      const order = orderOf(rows)
+      yield* Console.log(`- ${nameOf(set)}: ${shares.join(", ")}`)
+      yield* Console.log(`  kinds ${order.kinds.toFixed(3)}, grades ${order.grades.toFixed(3)}`)
+    }
     if (findings.priced.length > 1) {
       const { blind, oracle, router } = poolQualityOf(findings.priced)
       const cells = [blind, router, oracle].map((cell) => cell.toFixed(3))
@@ -71,11 +82,15 @@ const command = Command.make(
     for (const [set, outcomes] of findings.outcomes) {
       const { alwaysStrong, alwaysWeak, oracle, random, router } = accuraciesOf(outcomes)
       const cells = [gapRecovered(outcomes), alwaysWeak, random, router, oracle, alwaysStrong]
-      const name = set.split("/").slice(-2).join("/")
-      yield* Console.log(`| ${name} | ${outcomes.length} | ${cells.map((cell) => cell.toFixed(3)).join(" | ")} |`)
+      yield* Console.log(
+        `| ${nameOf(set)} | ${outcomes.length} | ${cells.map((cell) => cell.toFixed(3)).join(" | ")} |`
+      )
     }
   })
 ).pipe(Command.withDescription("Measures the router on rows that its weights have not seen."))
+
+/** A set without a name is that of its file, of which the end says enough. */
+const nameOf = (set: string): string => set.split("/").slice(-2).join("/")
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)}%`
 

@@ -2,8 +2,6 @@ import { assert, describe, it } from "@effect/vitest"
 
 import { dice } from "../../../src/routing/training/Dice.ts"
 import { optionsAnew, perturbed, typos, wrapped } from "../../../src/routing/training/Perturb.ts"
-import { phrase } from "../../../src/routing/training/Phrases.ts"
-import { slots } from "../../../src/routing/training/Slots.ts"
 import { heldOutWrappers, trainingWrappers } from "../../../src/routing/training/Wrappers.ts"
 
 const question = "Which gas do plants take in?\nA. Oxygen\nB. Carbon dioxide\nC) Helium\nSay why."
@@ -37,11 +35,5 @@ describe("Perturb", () => {
       of(heldOutWrappers).filter((text) => seen.has(text)),
       []
     )
-  })
-
-  it("fills every pattern of chat", () => {
-    const random = dice(1)
-    const unfilled = new RegExp(`\\{(${Object.keys(slots).join("|")}|code|br)\\}`)
-    for (let count = 0; count < 3_000; count++) assert.notMatch(phrase(random).prompt, unfilled)
   })
 })
