@@ -67,7 +67,8 @@ const command = Command.make(
       })
       const order = orderOf(rows)
       yield* Console.log(`- ${nameOf(set)}: ${shares.join(", ")}`)
-      yield* Console.log(`  kinds ${order.kinds.toFixed(3)}, grades ${order.grades.toFixed(3)}`)
+      const graded = Number.isNaN(order.grades) ? "" : `, grades ${order.grades.toFixed(3)}`
+      yield* Console.log(`  kinds ${order.kinds.toFixed(3)}${graded}`)
     }
     if (findings.priced.length > 1) {
       const { blind, oracle, router } = poolQualityOf(findings.priced)
@@ -90,7 +91,7 @@ const command = Command.make(
 ).pipe(Command.withDescription("Measures the router on rows that its weights have not seen."))
 
 /** A set without a name is that of its file, of which the end says enough. */
-const nameOf = (set: string): string => set.split("/").slice(-2).join("/")
+const nameOf = (set: string): string => set.split("/").slice(-3).join("/")
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)}%`
 
