@@ -28,6 +28,11 @@ describe("TextFeatures", () => {
     )
   })
 
+  it("sees that a text breaks off at a colon, and that an answered one does not", () => {
+    for (const text of ["A. 4\nB. 5\nAnswer:", "答案： \n"]) assert.isTrue(read(text).features.endsOpen)
+    for (const text of ["Answer: 5", "a : b", "", " \n"]) assert.isFalse(read(text).features.endsOpen)
+  })
+
   it.prop(
     "finds the same in any text whatever it read before",
     { before: Codes, codes: Codes },

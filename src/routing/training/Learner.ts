@@ -25,14 +25,20 @@ export interface Learner {
   readonly denseMoved: Float32Array
 }
 
-export const makeLearner = (): Learner => ({
-  table: new Float32Array(bucketCount * columns),
-  dense: new Float32Array(columns * denseInputs),
-  cross: new Float32Array(crossInputs),
-  offsets: new Map(),
-  tableMoved: new Float32Array(bucketCount * columns),
-  denseMoved: new Float32Array(columns * denseInputs)
-})
+/** Knows nothing but the gain of a text of which nothing is known. */
+export const makeLearner = (usualGain: number): Learner => {
+  const dense = new Float32Array(columns * denseInputs)
+  // The last input is always 1.
+  dense[difficultyColumn * denseInputs + denseInputs - 1] = usualGain
+  return {
+    table: new Float32Array(bucketCount * columns),
+    dense,
+    cross: new Float32Array(crossInputs),
+    offsets: new Map(),
+    tableMoved: new Float32Array(bucketCount * columns),
+    denseMoved: new Float32Array(columns * denseInputs)
+  }
+}
 
 /** The look of a text counts this much of a word, so that many words outweigh it. */
 const denseScale = 0.3

@@ -40,7 +40,7 @@ export const train = Effect.fnUntraced(function* (options: Options) {
     })
   )
   yield* Effect.logInfo(`${survey.rows} rows, ${survey.sizes.size} labelled sources`)
-  const learner = makeLearner()
+  const learner = makeLearner(usualGain)
   for (let pass = 0; pass < options.skillPasses; pass++) {
     const lesson = skillLesson(learner, survey, dice(options.seed + pass), pass)
     yield* Stream.runForEachArray(rows, (chunk) => Effect.sync(() => chunk.forEach(lesson.learn)))
@@ -56,12 +56,13 @@ export const train = Effect.fnUntraced(function* (options: Options) {
   return quantise(learner, origin) satisfies Weights
 })
 
+const chat = "chat"
+
 /** What a row's weight is shared with: all chat is one source. `undefined` when it says nothing of skills. */
 const sourceOf = (row: Row): string | undefined => {
   if (meaningOf(row) === undefined) return undefined
   return chatKindOf(row) === undefined ? setOf(row) : chat
 }
-const chat = "chat"
 
 /** A source counts as if it had at least this many rows, or a handful of prompts would drown thousands. */
 const sourceRowsMin = 60

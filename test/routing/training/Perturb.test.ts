@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 
 import { dice } from "../../../src/routing/training/Dice.ts"
-import { optionsAnew, perturbed, typos, wrapped } from "../../../src/routing/training/Perturb.ts"
+import { optionsAnew, perturbed, typos, withExamples, wrapped } from "../../../src/routing/training/Perturb.ts"
 import { heldOutWrappers, trainingWrappers } from "../../../src/routing/training/Wrappers.ts"
 
 const question = "Which gas do plants take in?\nA. Oxygen\nB. Carbon dioxide\nC) Helium\nSay why."
@@ -26,6 +26,13 @@ describe("Perturb", () => {
   it("keeps what is asked within a wrapper, and repeats itself for the same dice", () => {
     for (let seed = 0; seed < 50; seed++) assert.include(wrapped(question, trainingWrappers, dice(seed)), question)
     assert.strictEqual(perturbed(question, trainingWrappers, dice(7)), perturbed(question, trainingWrappers, dice(7)))
+  })
+
+  it("puts examples with answers ahead of what is asked, letters for those with options", () => {
+    for (let seed = 0; seed < 20; seed++) {
+      const text = withExamples("Is it warm?", [question, "Is it wet?"], dice(seed))
+      assert.match(text, /^Which gas[^]+Say why\.\n(Answer:|A:|) [A-D]\n\nIs it wet\?\n[^]*\n\nIs it warm\?\n/)
+    }
   })
 
   it("evaluates with wrappers that training has not seen", () => {

@@ -50,6 +50,42 @@ describe("Training", () => {
       })
     )
 
+    it.effect("learns what gains within a set, and not how hard the whole set is", () =>
+      Effect.gen(function* () {
+        // Texts with this word gain much in chat; in the set, where all have it, they are compared with each other.
+        const chat = Array.from({ length: 200 }, (_, index) => ({ category: "math", prompt: `umbriel ${index}` }))
+        const graded = Array.from({ length: 400 }, (_, index) => {
+          const hard = index % 2 === 0
+          return { prompt: `umbriel ${hard ? "aldebaran" : "vega"} ${index}`, strong: 1, weak: hard ? 0.4 : 0.6 }
+        })
+        const model = trainedDemand(yield* trainOn([...chat, ...graded].map((row) => JSON.stringify(row))))
+        const [plain, hard, easy] = ["umbriel 9", "umbriel aldebaran 9", "umbriel vega 9"].map(
+          (prompt) => model.predict(requestOf(prompt)).difficulty
+        )
+        assert.isAbove(plain ?? 0, 0.88)
+        assert.isAbove(hard ?? 0, (easy ?? 1) + 0.05)
+      })
+    )
+
+    it.effect("takes chat for as hard as its kind and grade say", () =>
+      Effect.gen(function* () {
+        const chat = ["umbriel", "titania", "oberon"].flatMap((word, at) =>
+          Array.from({ length: 100 }, (_, index) =>
+            JSON.stringify({
+              category: at === 0 ? "creative" : "math",
+              grade: at === 2 ? 5 : 1,
+              prompt: `${word} ${index}`
+            })
+          )
+        )
+        const model = trainedDemand(yield* trainOn(chat))
+        const [story, sum, proof] = ["umbriel 9", "titania 9", "oberon 9"].map((word) => model.predict(requestOf(word)))
+        assert.isAbove(story?.levels.creative ?? 0, story?.levels.math ?? 1)
+        assert.isAbove(sum?.difficulty ?? 0, (story?.difficulty ?? 1) + 0.1)
+        assert.isAbove(proof?.difficulty ?? 0, (sum?.difficulty ?? 1) + 0.1)
+      })
+    )
+
     it.effect("gives the same weights to the last bit for the same data and seed", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* trainOn(lines.slice(0, 60)), yield* trainOn(lines.slice(0, 60))]
