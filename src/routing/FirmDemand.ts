@@ -18,9 +18,9 @@ export const kindsOfWork: ReadonlyArray<ReadonlyArray<Axis>> = [
 
 /** Steps of difficulty: below `to`, it counts as `as`. */
 const steps = [
-  { to: 0.16, as: 0.15 },
-  { to: 0.92, as: 0.55 },
-  { to: Infinity, as: 0.92 }
+  { to: 0.22, as: 0.15 },
+  { to: 0.95, as: 0.55 },
+  { to: Infinity, as: 0.96 }
 ] as const
 
 /**

@@ -19,7 +19,7 @@ const structuredOutput = 0.5
  * Predicted gains lie close together, since single prompts are hard to tell apart. Around the usual one they are spread
  * so that difficulty uses its whole range.
  */
-const usualGain = 0.48
+const usualGain = 0.45
 const spread = 16
 
 /** Every conversation asks this share of its difficulty on every axis: hard questions need all-round models. */

@@ -65,7 +65,7 @@ describe("chat prompts", () => {
         graded((grade) => grade > 3),
         graded((grade) => grade < 3)
       ),
-      0.7
+      0.65
     )
   })
 })
