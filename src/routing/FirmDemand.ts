@@ -19,8 +19,8 @@ export const kindsOfWork: ReadonlyArray<ReadonlyArray<Axis>> = [
 /** Steps of difficulty: below `to`, it counts as `as`. */
 const steps = [
   { to: 0.22, as: 0.15 },
-  { to: 0.95, as: 0.55 },
-  { to: Infinity, as: 0.96 }
+  { to: 0.85, as: 0.55 },
+  { to: Infinity, as: 0.92 }
 ] as const
 
 /**
