@@ -115,6 +115,19 @@ export interface ChatRequest {
   readonly sessionId?: string
 }
 
+/** One user message, and the contract's defaults for all else. */
+export const asking = (...content: ReadonlyArray<Part>): ChatRequest => ({
+  messages: [{ role: "user", content }],
+  tools: [],
+  toolChoice: "auto",
+  parallelToolCalls: true,
+  responseFormat: { type: "text" },
+  stop: []
+})
+
+/** One user message of text alone. */
+export const saying = (text: string): ChatRequest => asking({ type: "text", text })
+
 /** True when the client insists that a tool is called. */
 export const forcesTool = (request: ChatRequest): boolean =>
   request.toolChoice === "required" || typeof request.toolChoice === "object"

@@ -5,7 +5,7 @@
 import { Result } from "effect"
 
 import { type CompletionEvent, fold } from "../domain/Completion.ts"
-import type { AudioFormat, ChatRequest } from "../domain/Conversation.ts"
+import { asking, type AudioFormat, type ChatRequest } from "../domain/Conversation.ts"
 import { Failure } from "../domain/Failure.ts"
 import type { AudioExtension, Transcript, TranscriptionRequest } from "../domain/Transcription.ts"
 
@@ -23,23 +23,13 @@ const formats = {
 
 /** What a chat model is asked. All of it is the user's: not every model that hears reads a system message. */
 export const questionOf = (request: TranscriptionRequest): ChatRequest => ({
-  messages: [
-    {
-      role: "user",
-      content: [
-        { type: "text", text: instructionOf(request) },
-        { type: "audio", data: base64(request.file.bytes), format: formats[request.file.extension] }
-      ]
-    }
-  ],
-  tools: [],
-  toolChoice: "auto",
-  parallelToolCalls: true,
-  responseFormat: { type: "text" },
+  ...asking(
+    { type: "text", text: instructionOf(request) },
+    { type: "audio", data: base64(request.file.bytes), format: formats[request.file.extension] }
+  ),
   // A model that cannot do without thinks as little as it can.
   reasoning: { effort: "none", exclude: true },
-  temperature: request.temperature,
-  stop: []
+  temperature: request.temperature
 })
 
 /** Where nothing is said, models like to invent something. */

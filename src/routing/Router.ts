@@ -6,7 +6,7 @@ import { Context, Effect, Layer } from "effect"
 
 import { Catalog } from "../catalog/Catalog.ts"
 import type { Model } from "../catalog/Model.ts"
-import type { ChatRequest } from "../domain/Conversation.ts"
+import { type ChatRequest, saying } from "../domain/Conversation.ts"
 import type { ModelId } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
 import type { AskFeatures } from "./AskFeatures.ts"
@@ -113,12 +113,3 @@ const warmUp = ({ rank }: Router["Service"]): Effect.Effect<void> =>
       }
     }
   })
-
-const saying = (text: string): ChatRequest => ({
-  messages: [{ role: "user", content: [{ type: "text", text }] }],
-  tools: [],
-  toolChoice: "auto",
-  parallelToolCalls: true,
-  responseFormat: { type: "text" },
-  stop: []
-})

@@ -15,11 +15,13 @@ const agenticWithTools = 0.6
 const agenticAfterTool = 0.75
 const structuredOutput = 0.5
 
+/** What a strong model gains over a weak one on a text of which nothing is known; training starts from it. */
+export const usualGain = 0.45
+
 /**
  * Predicted gains lie close together, since single prompts are hard to tell apart. Around the usual one they are spread
  * so that difficulty uses its whole range.
  */
-const usualGain = 0.45
 const spread = 16
 
 /** Every conversation asks this share of its difficulty on every axis: hard questions need all-round models. */

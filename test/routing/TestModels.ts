@@ -1,6 +1,6 @@
 /** Models and requests for the tests of this room: ordinary in everything that a test does not name. */
 import { axes, type Endpoint, type Model, type Profile } from "../../src/catalog/Model.ts"
-import type { ChatRequest, Part } from "../../src/domain/Conversation.ts"
+import { asking, type ChatRequest, type Part, saying } from "../../src/domain/Conversation.ts"
 import { endpointId, modelId, providerId } from "../../src/domain/Ids.ts"
 import { picodollars } from "../../src/domain/Money.ts"
 import type { Ask } from "../../src/routing/Router.ts"
@@ -52,12 +52,7 @@ export const modelOf = (id: string, { endpoint, rate = 1_000n, skill = 0.5, ...t
 })
 
 export const requestOf = (content: string | ReadonlyArray<Part>, parts: Partial<ChatRequest> = {}): ChatRequest => ({
-  messages: [{ role: "user", content: typeof content === "string" ? [{ type: "text", text: content }] : content }],
-  tools: [],
-  toolChoice: "auto",
-  parallelToolCalls: true,
-  responseFormat: { type: "text" },
-  stop: [],
+  ...(typeof content === "string" ? saying(content) : asking(...content)),
   ...parts
 })
 

@@ -5,8 +5,9 @@
 import { Clock, Effect, Stream } from "effect"
 
 import { type Axis, axes, type Model, type Profile } from "../../catalog/Model.ts"
+import { saying } from "../../domain/Conversation.ts"
 import { promptTokens } from "../../domain/TokenCount.ts"
-import type { DemandModel } from "../Demand.ts"
+import type { Demand, DemandModel } from "../Demand.ts"
 import { rank, shortfall } from "../Ranking.ts"
 import { type Dice, dice } from "./Dice.ts"
 import { chatKindOf } from "./Labels.ts"
@@ -14,7 +15,6 @@ import { areaUnderCurve, type Outcome, quantile } from "./Measures.ts"
 import { emptySurvey, groupingsOf, note, scoredBy } from "./Outcomes.ts"
 import { optionsAnew, typos, wrapped } from "./Perturb.ts"
 import { type Priced, pricedModelsOf } from "./Pool.ts"
-import { requestOf } from "./Reading.ts"
 import { type Row, rowsOf, setOf } from "./Rows.ts"
 import { heldOutWrappers } from "./Wrappers.ts"
 
@@ -26,10 +26,7 @@ const strong = flat(0.5, { math: 0.45, reasoning: 0.45, agentic: 0.42 })
 const weak = flat(0.35, { coding: 0.25, math: 0.18, reasoning: 0.25, agentic: 0.2 })
 
 /** What routing between the two is decided by. */
-export const gainExpected = (demand: DemandModel, prompt: string): number => {
-  const { levels } = demand.predict(requestOf(prompt))
-  return shortfall(levels, weak) - shortfall(levels, strong)
-}
+const gainExpected = (levels: Demand["levels"]): number => shortfall(levels, weak) - shortfall(levels, strong)
 
 /** Rows of chat of these kinds are asked for this axis above all; other kinds that are axes, for themselves. */
 const axisOfKind: Readonly<Record<string, Axis>> = {
@@ -89,22 +86,23 @@ export const measure = Effect.fnUntraced(function* (findings: Findings, { demand
   const taken = new Map<string, number>()
   const one = (row: Row): void => {
     if (!inFold(row)) return
+    const { levels } = demand.predict(saying(row.prompt))
+    const score = gainExpected(levels)
     const grouping = groupings.get(setOf(row))
     const scores = grouping && scoredBy(row, grouping)
     if (scores !== undefined) {
       const outcomes = findings.outcomes.get(setOf(row)) ?? []
-      outcomes.push({ ...scores, score: gainExpected(demand, row.prompt) })
+      outcomes.push({ ...scores, score })
       findings.outcomes.set(setOf(row), outcomes)
     }
     const models = pricedModelsOf(row)
-    if (models !== undefined) findings.priced.push({ models, levels: demand.predict(requestOf(row.prompt)).levels })
+    if (models !== undefined) findings.priced.push({ models, levels })
     const kind = chatKindOf(row)
     if (kind !== undefined) {
-      const { levels } = demand.predict(requestOf(row.prompt))
       const axis = axisOfKind[kind]
       const right = axis && axes.every((other) => levels[other] <= levels[axis])
       const rows = findings.chat.get(setOf(row)) ?? []
-      rows.push({ kind, grade: row.grade, right, score: gainExpected(demand, row.prompt) })
+      rows.push({ kind, grade: row.grade, right, score })
       findings.chat.set(setOf(row), rows)
     }
     const count = taken.get(setOf(row)) ?? 0
@@ -141,7 +139,7 @@ export const steadinessOf = (
   prompts: ReadonlyArray<string>
 ): Steadiness => {
   const choice = (prompt: string): string => {
-    const request = { ...requestOf(prompt), reasoning: { effort: "high", exclude: false } } as const
+    const request = { ...saying(prompt), reasoning: { effort: "high", exclude: false } } as const
     const ask = { request, promptTokens: promptTokens(request), allowed: undefined }
     return rank(models, ask, demand).candidates[0]?.model.id ?? ""
   }
@@ -170,7 +168,7 @@ export const latencyOf = (models: ReadonlyArray<Model>, demand: DemandModel, pro
     const times: Array<number> = []
     for (let index = 0; index < warmUp + decisions; index++) {
       const from = (index * 997) % Math.max(1, long.length - characters)
-      const request = requestOf(long.slice(from, from + characters))
+      const request = saying(long.slice(from, from + characters))
       const ask = { request, promptTokens: promptTokens(request), allowed: undefined }
       const startedAt = clock.monotonicTimeNanosUnsafe()
       rank(models, ask, demand)

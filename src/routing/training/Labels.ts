@@ -3,6 +3,7 @@
  * needs; one that says nothing leaves every axis open, and open axes are not trained on.
  */
 import { type Axis, axes } from "../../catalog/Model.ts"
+import { usualGain } from "../TrainedDemand.ts"
 import { chatLabelOf } from "./ChatLabels.ts"
 import type { Row } from "./Rows.ts"
 
@@ -58,9 +59,6 @@ export const chatGainOf = (row: Row): number | undefined => {
   const gain = chatGains[chatKindOf(row) ?? ""]
   return gain === undefined ? undefined : Math.max(0.05, gain + gainOfGrade * ((row.grade ?? 3) - 3))
 }
-
-/** The gain of which nothing is known. */
-export const usualGain = 0.45
 
 /** On 500 word problems with outcomes, the gain of strong models grew by so much with each step of hardness. */
 const gainOfStep = 0.085

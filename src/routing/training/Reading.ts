@@ -1,24 +1,14 @@
 /** Rows as examples: the learner reads a prompt exactly as the router reads a request. */
-import type { ChatRequest } from "../../domain/Conversation.ts"
+import { saying } from "../../domain/Conversation.ts"
 import { surfaceOf } from "../Surface.ts"
 import { makeTextFeatures, readTextFeatures } from "../TextFeatures.ts"
 import { denseInputs } from "../Weights.ts"
 import type { Example } from "./Learner.ts"
 
-/** A request that says `prompt` and nothing else. */
-export const requestOf = (prompt: string): ChatRequest => ({
-  messages: [{ role: "user", content: [{ type: "text", text: prompt }] }],
-  tools: [],
-  toolChoice: "auto",
-  parallelToolCalls: true,
-  responseFormat: { type: "text" },
-  stop: []
-})
-
 const features = makeTextFeatures()
 
 export const exampleOf = (prompt: string): Example => {
-  readTextFeatures(requestOf(prompt), features)
+  readTextFeatures(saying(prompt), features)
   const dense = new Float32Array(denseInputs).fill(1)
   surfaceOf(features, dense)
   const buckets = features.touched.slice(0, features.touchedCount)

@@ -5,9 +5,10 @@
 import { Effect, Stream } from "effect"
 
 import { axes } from "../../catalog/Model.ts"
+import { usualGain } from "../TrainedDemand.ts"
 import type { Weights } from "../Weights.ts"
 import { type Dice, dice, seedOf } from "./Dice.ts"
-import { chatGainOf, chatKindOf, gainOfHardness, meaningOf, usualGain } from "./Labels.ts"
+import { chatGainOf, chatKindOf, gainOfHardness, type Meaning, meaningOf } from "./Labels.ts"
 import { learnDifficulty, learnSkills, type Learner, makeLearner, quantise, skillsOf } from "./Learner.ts"
 import { emptySurvey, groupingsOf, note, scoredBy, type Survey } from "./Outcomes.ts"
 import { perturbed, withExamples } from "./Perturb.ts"
@@ -36,7 +37,7 @@ export const train = Effect.fnUntraced(function* (options: Options) {
   const survey = emptySurvey()
   yield* Stream.runForEachArray(rows, (chunk) =>
     Effect.sync(() => {
-      for (const row of chunk) note(survey, row, sourceOf(row))
+      for (const row of chunk) note(survey, row, meaningOf(row) && sourceOf(row))
     })
   )
   yield* Effect.logInfo(`${survey.rows} rows, ${survey.sizes.size} labelled sources`)
@@ -58,11 +59,8 @@ export const train = Effect.fnUntraced(function* (options: Options) {
 
 const chat = "chat"
 
-/** What a row's weight is shared with: all chat is one source. `undefined` when it says nothing of skills. */
-const sourceOf = (row: Row): string | undefined => {
-  if (meaningOf(row) === undefined) return undefined
-  return chatKindOf(row) === undefined ? setOf(row) : chat
-}
+/** What a row's weight is shared with: all chat is one source. */
+const sourceOf = (row: Row): string => (chatKindOf(row) === undefined ? setOf(row) : chat)
 
 /** A source counts as if it had at least this many rows, or a handful of prompts would drown thousands. */
 const sourceRowsMin = 60
@@ -100,19 +98,18 @@ const skillLesson = (learner: Learner, survey: Survey, random: Dice, pass: numbe
   const meanWeight = sizes.reduce((sum, size) => sum + size * weightOf(size), 0) / Math.max(total, 1)
   const { remember, withSomeExamples } = makeMemory()
   let [loss, count] = [0, 0]
-  const step = (prompt: string, row: Row, weight: number): void => {
-    const meaning = meaningOf(row)
-    if (meaning === undefined) return
+  const step = (prompt: string, meaning: Meaning, weight: number): void => {
     const targets = axes.map((axis) => meaning[axis] ?? 0)
     loss += learnSkills(learner, exampleOf(prompt), targets, weight)
     count++
   }
   const anew = (row: Row): string => withSomeExamples(perturbed(row.prompt, trainingWrappers, random), row, random)
   const learn = (row: Row): void => {
-    const source = sourceOf(row)
-    if (source !== undefined) {
+    const meaning = meaningOf(row)
+    if (meaning !== undefined) {
+      const source = sourceOf(row)
       const weight = ((source === chat ? chatFactor : 1) * weightOf(survey.sizes.get(source) ?? 1)) / meanWeight
-      step(random.chance(pass > 0 ? 0.65 : 0) ? anew(row) : row.prompt, row, weight)
+      step(random.chance(pass > 0 ? 0.65 : 0) ? anew(row) : row.prompt, meaning, weight)
     }
     remember(row)
   }

@@ -2,8 +2,8 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Exit, FileSystem } from "effect"
 
+import { saying } from "../../../src/domain/Conversation.ts"
 import { trainedDemand } from "../../../src/routing/TrainedDemand.ts"
-import { requestOf } from "../../../src/routing/training/Reading.ts"
 import { mayTrainOn, type Row } from "../../../src/routing/training/Rows.ts"
 import { train } from "../../../src/routing/training/Training.ts"
 import { encode } from "../../../src/routing/Weights.ts"
@@ -41,9 +41,7 @@ describe("Training", () => {
     it.effect("learns what words ask for and which prompts gain from a strong model", () =>
       Effect.gen(function* () {
         const model = trainedDemand(yield* trainOn(lines))
-        const [table, text] = ["aldebaran betelgeuse 9", "sirius vega 9"].map((prompt) =>
-          model.predict(requestOf(prompt))
-        )
+        const [table, text] = ["aldebaran betelgeuse 9", "sirius vega 9"].map((prompt) => model.predict(saying(prompt)))
         assert.isAbove(table?.levels.extraction ?? 0, table?.levels.reading ?? 1)
         assert.isAbove(text?.levels.reading ?? 0, text?.levels.extraction ?? 1)
         assert.isAbove(table?.difficulty ?? 0, (text?.difficulty ?? 1) + 0.2)
@@ -60,7 +58,7 @@ describe("Training", () => {
         })
         const model = trainedDemand(yield* trainOn([...chat, ...graded].map((row) => JSON.stringify(row))))
         const [plain, hard, easy] = ["umbriel 9", "umbriel aldebaran 9", "umbriel vega 9"].map(
-          (prompt) => model.predict(requestOf(prompt)).difficulty
+          (prompt) => model.predict(saying(prompt)).difficulty
         )
         assert.isAbove(plain ?? 0, 0.88)
         assert.isAbove(hard ?? 0, (easy ?? 1) + 0.05)
@@ -79,7 +77,7 @@ describe("Training", () => {
           )
         )
         const model = trainedDemand(yield* trainOn(chat))
-        const [story, sum, proof] = ["umbriel 9", "titania 9", "oberon 9"].map((word) => model.predict(requestOf(word)))
+        const [story, sum, proof] = ["umbriel 9", "titania 9", "oberon 9"].map((word) => model.predict(saying(word)))
         assert.isAbove(story?.levels.creative ?? 0, story?.levels.math ?? 1)
         assert.isAbove(sum?.difficulty ?? 0, (story?.difficulty ?? 1) + 0.1)
         assert.isAbove(proof?.difficulty ?? 0, (sum?.difficulty ?? 1) + 0.1)
