@@ -84,51 +84,68 @@ const scored = (models: ReadonlyArray<Model>, { demand, needs }: AskFeatures): R
   const audioInput = Math.min(needs.audioTokens, promptTokens)
   const prompt = { ...none, input: promptTokens - audioInput, audioInput }
   const score = demand === undefined ? multimodalScore : scoreOf(firm(demand))
+  const distance = demand === undefined ? undefined : shortfall(demand.levels)
   return models.map((model) => {
     const inForce = tierInForce(model, needs.tier)
     const output = expectedOutput(model, inForce, score, needs.outputLimit)
-    const firmDistance = score.distance(profileOf(model, inForce))
+    const profile = profileOf(model, inForce)
+    const firmDistance = score.distance(profile)
     return {
       model,
       firmDistance,
-      distance: demand === undefined ? firmDistance : shortfall(demand.levels, profileOf(model, inForce)),
+      distance: distance?.(profile) ?? firmDistance,
       cost: costOf(model.endpoints[0].price, { ...prompt, output })
     }
   })
 }
 
-const unskilled = Object.fromEntries(axes.map((axis) => [axis, 0])) as { readonly [A in Axis]: number }
+const everywhere = (skill: number): Profile =>
+  // `fromEntries` forgets its keys; they are exactly the axes.
+  Object.fromEntries(axes.map((axis) => [axis, skill])) as Profile
+const [unskilled, skilled] = [everywhere(0), everywhere(1)]
 
 /** The catalog gives every served tier a profile; a model without one counts as the worst. */
 export const profileOf = (model: Model, tier: Tier): Profile => model.profiles[tier] ?? unskilled
 
 /**
- * How far below the levels asked a profile is expected to be: only shortfall counts, and an axis weighs what is asked
- * of it. Levels and profiles are estimates, so being above a level makes a miss unlikely, not impossible, and models
- * that are all good enough still differ a little: for requests that matter in order, though not in which band they
- * are.
+ * How far below the levels asked a profile is expected to be, beyond what one of all skills is: an axis weighs what is
+ * asked of it, and being above a level counts for little. Levels and profiles are estimates, so a profile above a level
+ * makes a miss unlikely, not impossible, and models that are all good enough still differ a little.
  */
-export const shortfall = (levels: Demand["levels"], profile: Profile): number => {
-  let [asked, squares] = [0, 0]
-  for (const axis of axes) {
-    const level = levels[axis]
-    asked += level ** 2
-    squares += (level * expectedMiss(level - profile[axis])) ** 2
+export const shortfall = (
+  levels: Demand["levels"],
+  uncertainty: number = uncertainties.ofOnePrompt
+): ((profile: Profile) => number) => {
+  const asked = axes.reduce((total, axis) => total + levels[axis] ** 2, 0)
+  if (asked <= 0) return () => 0
+  const missing = (profile: Profile): number => {
+    let squares = 0
+    for (const axis of axes) {
+      const level = levels[axis]
+      squares += (level * expectedMiss(level - profile[axis], uncertainty)) ** 2
+    }
+    return Math.sqrt(squares / asked)
   }
-  return asked <= 0 ? 0 : Math.sqrt(squares / asked)
+  const least = missing(skilled)
+  return (profile) => missing(profile) - least
 }
 
-/** How far around a level it matters where exactly a profile is. */
-const uncertainty = 0.28
+/**
+ * How far around a level it matters where exactly a profile is. What one prompt asks is hardly known, so its distances
+ * compare models rather than call them good enough; with less, they depend on the scale of the profiles. A rounded
+ * demand stands for many prompts, and what is well above it is to be in one band with the best.
+ */
+export const uncertainties = { ofOnePrompt: 0.8, ofManyPrompts: 0.28 } as const
 
 /** What is missing when it is `gap` give or take the uncertainty: near 0 far below 0, near `gap` far above. */
-const expectedMiss = (gap: number): number => (gap + Math.sqrt(gap * gap + uncertainty * uncertainty)) / 2
+const expectedMiss = (gap: number, uncertainty: number): number =>
+  (gap + Math.sqrt(gap * gap + uncertainty * uncertainty)) / 2
 
 const scoreOf = ({ difficulty, levels }: Demand): Score => {
   const asked = axes.reduce((total, axis) => total + levels[axis], 0)
   const visible = axes.reduce((total, axis) => total + levels[axis] * visibleTokens[axis], 0)
   return {
-    distance: (profile) => shortfall(levels, profile),
+    distance: shortfall(levels, uncertainties.ofManyPrompts),
     visible: asked <= 0 ? visibleTokensUnseen : visible / asked,
     difficulty
   }

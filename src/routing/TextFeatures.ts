@@ -10,7 +10,7 @@ import { digit, foldedOf, ideograph, kindCount, kindOf, lower, newline, space, s
 import { excerptsOf } from "./Excerpt.ts"
 
 /** Distinguishes the features of one release from another's; the weights file carries it. */
-export const featureVersion = 2
+export const featureVersion = 3
 
 export const bucketCount = 2 ** 16
 
@@ -58,6 +58,13 @@ export const makeTextFeatures = (): TextFeatures => ({
   turns: 0,
   endsOpen: false
 })
+
+/**
+ * What words count for difficulty, beside what they count for skills, in a text whose `counts` have this sum. A skill
+ * is a matter of shares; of two texts with the same shares, the longer one has more steps. Between 0.6, for a line, and
+ * 2, for texts of some thousand characters.
+ */
+export const lengthScale = (total: number): number => Math.max(0.6, 2 * Math.sqrt(total / (1_000 + total)))
 
 const clear = (features: TextFeatures): void => {
   for (let index = 0; index < features.touchedCount; index++) features.counts[features.touched[index] ?? 0] = 0

@@ -7,7 +7,7 @@ import { axes } from "../catalog/Model.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { Demand, DemandModel } from "./Demand.ts"
 import { surfaceCount, surfaceOf } from "./Surface.ts"
-import { makeTextFeatures, readTextFeatures } from "./TextFeatures.ts"
+import { lengthScale, makeTextFeatures, readTextFeatures } from "./TextFeatures.ts"
 import { columns, denseInputs, difficultyColumn, type Weights } from "./Weights.ts"
 
 /** What a request asks for by its form, whatever its words: tools are there to be used. */
@@ -25,7 +25,7 @@ export const usualGain = 0.45
 const spread = 16
 
 /** Every conversation asks this share of its difficulty on every axis: hard questions need all-round models. */
-const everyAxis = 0.65
+const everyAxis = 0.5
 
 /** The skill asked most counts in full however surely it was recognised, unless hardly any was. */
 const mostAtLeast = 0.1
@@ -42,6 +42,7 @@ export const trainedDemand = (weights: Weights): DemandModel => {
       surfaceOf(features, dense)
       sumRows(weights, features.counts, features.touched, features.touchedCount, sums)
       const norm = features.total > 0 ? 1 / Math.sqrt(features.total) : 0
+      sums[difficultyColumn] = (sums[difficultyColumn] ?? 0) * lengthScale(features.total)
       for (let column = 0; column < columns; column++) {
         sums[column] = (sums[column] ?? 0) * (weights.steps[column] ?? 0) * norm + denseSum(weights, column, dense)
       }

@@ -6,7 +6,7 @@ import type { ChatRequest } from "../../src/domain/Conversation.ts"
 import { modelId } from "../../src/domain/Ids.ts"
 import type { DemandModel } from "../../src/routing/Demand.ts"
 import { firm } from "../../src/routing/FirmDemand.ts"
-import { bandWidth, rank, shortfall } from "../../src/routing/Ranking.ts"
+import { bandWidth, rank, shortfall, uncertainties } from "../../src/routing/Ranking.ts"
 import type { Ask, Ranking } from "../../src/routing/Router.ts"
 import { askOf, audio, endpointAt, flatProfile, image, modelOf, requestOf, tool } from "./TestModels.ts"
 
@@ -35,12 +35,15 @@ const poolOf = (pool: typeof Pool.Type) =>
 describe("Ranking", () => {
   it("measures what a model lacks, and weighs an axis by what is asked of it", () => {
     const asked = flatProfile(0, { coding: 0.8, math: 0.4 })
-    const of = (coding: number, math: number): number => shortfall(asked, flatProfile(0, { coding, math }))
-    assert.isBelow(of(1, 1), 0.08)
-    assert.approximately(of(0, 1), Math.sqrt(0.64 / 0.8) * 0.8, 0.03)
+    const of = (coding: number, math: number): number => shortfall(asked)(flatProfile(0, { coding, math }))
+    assert.isBelow(of(1, 1), 0.1)
+    assert.isAbove(of(0, 1), of(1, 0))
+    // What has every skill lacks nothing; what has none of what is asked lacks about all of it.
+    assert.strictEqual(shortfall(asked)(flatProfile(1)), 0)
+    assert.approximately(shortfall(asked, 0.01)(flatProfile(0)), Math.sqrt((0.8 ** 4 + 0.4 ** 4) / 0.8), 0.01)
     // The same gap counts more where more is asked.
     assert.isAbove(of(0.5, 0.7), of(0.8, 0.4))
-    assert.strictEqual(shortfall(flatProfile(0), flatProfile(0)), 0)
+    assert.strictEqual(shortfall(flatProfile(0))(flatProfile(0)), 0)
   })
 
   it.prop(
@@ -49,7 +52,8 @@ describe("Ranking", () => {
     ({ level, more, skill }) => {
       const levels = flatProfile(level, { math: 0.9 })
       const better = flatProfile(skill, { math: Math.min(1, skill + more) })
-      const [near, far] = [shortfall(levels, better), shortfall(levels, flatProfile(skill))]
+      const distance = shortfall(levels)
+      const [near, far] = [distance(better), distance(flatProfile(skill))]
       assert.isTrue(more > 0.01 && skill < 0.9 ? near < far : near <= far)
     }
   )
@@ -68,13 +72,15 @@ describe("Ranking", () => {
     "measures a band from its best member, so that it never grows beyond its width",
     { pool: Pool },
     ({ pool }) => {
-      // A demand that rounding leaves alone, so that distances are what bands go by.
-      const demand: DemandModel = { predict: () => firm({ levels: flatProfile(0.5), difficulty: 0.5 }) }
-      const { candidates } = rank(poolOf(pool), askOf(requestOf("Hi")), demand)
-      const bands = [...Map.groupBy(candidates, ({ band }) => band).values()]
-      const nearest = bands.map((band) => Math.min(...band.map(({ distance }) => distance)))
+      const asked = { levels: flatProfile(0.5), difficulty: 0.5 }
+      const distanceOf = shortfall(firm(asked).levels, uncertainties.ofManyPrompts)
+      const { candidates } = rank(poolOf(pool), askOf(requestOf("Hi")), { predict: () => asked })
+      const bands = [...Map.groupBy(candidates, ({ band }) => band).values()].map((band) =>
+        band.map(({ model }) => distanceOf(model.profiles.none ?? flatProfile(0)))
+      )
+      const nearest = bands.map((band) => Math.min(...band))
       bands.forEach((band, at) => {
-        for (const { distance } of band) assert.isAtMost(distance - (nearest[at] ?? 0), bandWidth)
+        for (const distance of band) assert.isAtMost(distance - (nearest[at] ?? 0), bandWidth)
         if (at > 0) assert.isAbove((nearest[at] ?? 0) - (nearest[at - 1] ?? 0), bandWidth)
       })
     }
@@ -108,7 +114,7 @@ describe("Ranking", () => {
     const always = { ...thinker, reasoning: { support: "always", efforts: [] } } as const
     assert.strictEqual(
       rank([always], askOf(requestOf("")), demandOf(0.2)).candidates[0]?.distance,
-      shortfall(flatProfile(0.2), thinker.profiles.low)
+      shortfall(flatProfile(0.2))(thinker.profiles.low)
     )
   })
 

@@ -12,7 +12,7 @@ import { rank, shortfall } from "../Ranking.ts"
 import { type Dice, dice } from "./Dice.ts"
 import { chatKindOf } from "./Labels.ts"
 import { areaUnderCurve, type Outcome, quantile } from "./Measures.ts"
-import { emptySurvey, groupingsOf, note, scoredBy } from "./Outcomes.ts"
+import { emptySurvey, type Grouping, groupingsOf, note, scoredBy } from "./Outcomes.ts"
 import { optionsAnew, typos, wrapped } from "./Perturb.ts"
 import { type Priced, pricedModelsOf } from "./Pool.ts"
 import { type Row, rowsOf, setOf } from "./Rows.ts"
@@ -26,7 +26,10 @@ const strong = flat(0.5, { math: 0.45, reasoning: 0.45, agentic: 0.42 })
 const weak = flat(0.35, { coding: 0.25, math: 0.18, reasoning: 0.25, agentic: 0.2 })
 
 /** What routing between the two is decided by. */
-const gainExpected = (levels: Demand["levels"]): number => shortfall(levels, weak) - shortfall(levels, strong)
+const gainExpected = (levels: Demand["levels"]): number => {
+  const distance = shortfall(levels)
+  return distance(weak) - distance(strong)
+}
 
 /** Rows of chat of these kinds are asked for this axis above all; other kinds that are axes, for themselves. */
 const axisOfKind: Readonly<Record<string, Axis>> = {
@@ -66,6 +69,8 @@ export const orderOf = (rows: ReadonlyArray<ChatFinding>): { readonly kinds: num
 
 export interface Findings {
   readonly outcomes: Map<string, Array<Outcome>>
+  /** The same with the best of the weak models in place of their mean, as one router has to do with one. */
+  readonly outcomesOfOneWeak: Map<string, Array<Outcome>>
   /** Rows of chat per set. */
   readonly chat: Map<string, Array<ChatFinding>>
   /** Rows that say what every model's answer was worth and cost. */
@@ -89,11 +94,16 @@ export const measure = Effect.fnUntraced(function* (findings: Findings, { demand
     const { levels } = demand.predict(saying(row.prompt))
     const score = gainExpected(levels)
     const grouping = groupings.get(setOf(row))
-    const scores = grouping && scoredBy(row, grouping)
-    if (scores !== undefined) {
-      const outcomes = findings.outcomes.get(setOf(row)) ?? []
+    const compare = (into: Findings["outcomes"], pair: Pick<Grouping, "strong" | "weak">): void => {
+      const scores = scoredBy(row, pair)
+      if (scores === undefined) return
+      const outcomes = into.get(setOf(row)) ?? []
       outcomes.push({ ...scores, score })
-      findings.outcomes.set(setOf(row), outcomes)
+      into.set(setOf(row), outcomes)
+    }
+    if (grouping !== undefined) {
+      compare(findings.outcomes, grouping)
+      compare(findings.outcomesOfOneWeak, { ...grouping, weak: new Set([grouping.bestWeak]) })
     }
     const models = pricedModelsOf(row)
     if (models !== undefined) findings.priced.push({ models, levels })

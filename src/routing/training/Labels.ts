@@ -51,6 +51,39 @@ const chatGains: Readonly<Record<string, number>> = {
   smalltalk: 0.05
 }
 
+/**
+ * How much of all chat each kind is taken to be, by our judgement. How many prompts there are of a kind says nothing
+ * about that: more were written of those that are hard to tell.
+ */
+const chatShares: Readonly<Record<string, number>> = {
+  creative: 0.3,
+  coding: 0.2,
+  math: 0.15,
+  knowledge: 0.14,
+  reasoning: 0.08,
+  reading: 0.04,
+  extraction: 0.03,
+  language: 0.03,
+  instruction: 0.01,
+  translation: 0.01,
+  smalltalk: 0.01
+}
+
+const shareOfOthers = 0.01
+
+export const chatShareOf = (mainKind: string): number => chatShares[mainKind] ?? shareOfOthers
+
+const mainKinds: Readonly<Record<string, string>> = {
+  writing: "creative",
+  roleplay: "creative",
+  fermi: "reasoning",
+  counterfactual: "reasoning",
+  "common-sense": "reasoning"
+}
+
+/** Which kind a kind of chat shares its weight with. */
+export const mainKindOf = (kind: string): string => mainKinds[kind] ?? kind
+
 /** What a grade adds to the gain of its kind, above and below the usual one. */
 const gainOfGrade = 0.12
 

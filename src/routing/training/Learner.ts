@@ -12,6 +12,8 @@ export interface Example {
   readonly buckets: Int32Array
   readonly values: Float32Array
   readonly dense: Float32Array
+  /** What `values` are multiplied by for difficulty. */
+  readonly scale: number
 }
 
 export interface Learner {
@@ -47,11 +49,12 @@ const offsetScale = 3
 const rate = 0.35
 const ridgeOfSkills = 2e-6
 
-const sumOf = (learner: Learner, column: number, { buckets, dense, values }: Example): number => {
+const sumOf = (learner: Learner, column: number, { buckets, dense, values }: Example, scale = 1): number => {
   let sum = 0
   for (let index = 0; index < buckets.length; index++) {
     sum += (values[index] ?? 0) * (learner.table[(buckets[index] ?? 0) * columns + column] ?? 0)
   }
+  sum *= scale
   const row = column * denseInputs
   for (let input = 0; input < denseInputs; input++) sum += (dense[input] ?? 0) * (learner.dense[row + input] ?? 0)
   return sum
@@ -109,8 +112,8 @@ export interface DifficultyStep {
  */
 export const learnDifficulty = (learner: Learner, step: DifficultyStep, alpha: number): number => {
   const { example, ridge, set, skills, target, weight } = step
-  const { buckets, dense, values } = example
-  const scale = denseScale ** 2
+  const { buckets, dense, scale, values } = example
+  const denseSquare = denseScale ** 2
   let squares = 0
   let crossed = 0
   for (let input = 0; input < denseInputs; input++) squares += (dense[input] ?? 0) ** 2
@@ -123,17 +126,17 @@ export const learnDifficulty = (learner: Learner, step: DifficultyStep, alpha: n
     }
   }
   const offset = set === undefined ? 0 : (learner.offsets.get(set) ?? 0)
-  const norm = 1 + scale * squares * (1 + skillSquares) + (set === undefined ? 0 : offsetScale ** 2)
-  const predicted = sumOf(learner, difficultyColumn, example) + crossed + offset
+  const norm = scale ** 2 + denseSquare * squares * (1 + skillSquares) + (set === undefined ? 0 : offsetScale ** 2)
+  const predicted = sumOf(learner, difficultyColumn, example, scale) + crossed + offset
   const change = (target - predicted - alpha / weight) / (1 / weight + norm / ridge)
   const each = change / ridge
   if (set !== undefined) learner.offsets.set(set, offset + each * offsetScale ** 2)
   for (let index = 0; index < buckets.length; index++) {
     const at = (buckets[index] ?? 0) * columns + difficultyColumn
-    learner.table[at] = (learner.table[at] ?? 0) + each * (values[index] ?? 0)
+    learner.table[at] = (learner.table[at] ?? 0) + each * scale * (values[index] ?? 0)
   }
   for (let input = 0; input < denseInputs; input++) {
-    const move = each * scale * (dense[input] ?? 0)
+    const move = each * denseSquare * (dense[input] ?? 0)
     const at = difficultyColumn * denseInputs + input
     learner.dense[at] = (learner.dense[at] ?? 0) + move
     for (let axis = 0; axis < axes.length; axis++) {

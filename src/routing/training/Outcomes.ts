@@ -51,6 +51,8 @@ const rowsAtLeast = 50
 export interface Grouping {
   readonly strong: ReadonlySet<string>
   readonly weak: ReadonlySet<string>
+  /** The best of the weak: a single model, as a router has to do with. */
+  readonly bestWeak: string
   /** Mean of what the strong gain. */
   readonly gain: number
   readonly rows: number
@@ -69,11 +71,13 @@ export const groupingsOf = ({ models }: Survey): ReadonlyMap<string, Grouping> =
     const best = Math.max(...means.map(([, mean]) => mean))
     const strong = means.filter(([, mean]) => mean >= strongFrom * best)
     const weak = means.filter(([, mean]) => mean < weakBelow * best && mean >= weakFrom * best)
-    if (rows < rowsAtLeast || best < bestAtLeast || weak.length === 0) continue
+    const [bestWeak] = weak.toSorted(([, a], [, b]) => b - a)
+    if (rows < rowsAtLeast || best < bestAtLeast || bestWeak === undefined) continue
     const gain = meanOf(strong) - meanOf(weak)
     groupings.set(set, {
       strong: new Set(strong.map(([model]) => model)),
       weak: new Set(weak.map(([model]) => model)),
+      bestWeak: bestWeak[0],
       gain,
       rows,
       weight: (tallies.size === 2 ? pairWeight : (gain / gainOfOne) ** 1.5) / Math.sqrt(rows)
@@ -92,7 +96,7 @@ const meanOf = (means: ReadonlyArray<readonly [string, number]>): number =>
 /** How the strong and the weak models did on this row, on average; `undefined` when none of either was scored. */
 export const scoredBy = (
   row: Row,
-  { strong, weak }: Grouping
+  { strong, weak }: Pick<Grouping, "strong" | "weak">
 ): { readonly strong: number; readonly weak: number } | undefined => {
   const scores = scoresOf(row)
   const mean = (group: ReadonlySet<string>): number => {

@@ -20,7 +20,10 @@ export interface PoolQuality {
   readonly oracle: number
 }
 
-/** Levels count to this power in what they say about a model, so that the axis that is asked most says most. */
+/**
+ * Levels count to this power of their share of the highest in what they say about a model, so that the axis that is
+ * asked most says most, in hard prompts and easy ones alike.
+ */
 const focus = 4
 
 export const poolQualityOf = (rows: ReadonlyArray<Priced>): PoolQuality => {
@@ -41,14 +44,15 @@ export const poolQualityOf = (rows: ReadonlyArray<Priced>): PoolQuality => {
     )
   return {
     blind: quality((_, name) => 1 - (means.get(name) ?? 0)),
-    router: quality((row, name) => shortfall(row.levels, profiles.get(name) ?? row.levels)),
+    router: quality((row, name) => shortfall(row.levels)(profiles.get(name) ?? row.levels)),
     oracle: quality((row, name) => 1 - scoreOf(row, name))
   }
 }
 
 const profileOf = (rows: ReadonlyArray<Priced>, score: (row: Priced) => number): Profile => {
+  const highest = rows.map(({ levels }) => Math.max(...axes.map((axis) => levels[axis])))
   const skill = (axis: keyof Profile): number => {
-    const weights = rows.map(({ levels }) => levels[axis] ** focus)
+    const weights = rows.map(({ levels }, at) => (levels[axis] / (highest[at] || 1)) ** focus)
     const total = weights.reduce((sum, weight) => sum + weight, 0)
     return total === 0 ? 0 : rows.reduce((sum, row, at) => sum + (weights[at] ?? 0) * score(row), 0) / total
   }

@@ -1,7 +1,7 @@
 /** Rows as examples: the learner reads a prompt exactly as the router reads a request. */
 import { saying } from "../../domain/Conversation.ts"
 import { surfaceOf } from "../Surface.ts"
-import { makeTextFeatures, readTextFeatures } from "../TextFeatures.ts"
+import { lengthScale, makeTextFeatures, readTextFeatures } from "../TextFeatures.ts"
 import { denseInputs } from "../Weights.ts"
 import type { Example } from "./Learner.ts"
 
@@ -14,5 +14,5 @@ export const exampleOf = (prompt: string): Example => {
   const buckets = features.touched.slice(0, features.touchedCount)
   const norm = features.total > 0 ? 1 / features.total : 0
   const values = Float32Array.from(buckets, (bucket) => Math.sqrt((features.counts[bucket] ?? 0) * norm))
-  return { buckets, values, dense }
+  return { buckets, values, dense, scale: lengthScale(features.total) }
 }

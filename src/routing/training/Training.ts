@@ -8,7 +8,7 @@ import { axes } from "../../catalog/Model.ts"
 import { usualGain } from "../TrainedDemand.ts"
 import type { Weights } from "../Weights.ts"
 import { type Dice, dice, seedOf } from "./Dice.ts"
-import { chatGainOf, chatKindOf, gainOfHardness, type Meaning, meaningOf } from "./Labels.ts"
+import { chatGainOf, chatKindOf, chatShareOf, gainOfHardness, mainKindOf, type Meaning, meaningOf } from "./Labels.ts"
 import { learnDifficulty, learnSkills, type Learner, makeLearner, quantise, skillsOf } from "./Learner.ts"
 import { emptySurvey, groupingsOf, note, scoredBy, type Survey } from "./Outcomes.ts"
 import { perturbed, withExamples } from "./Perturb.ts"
@@ -57,15 +57,37 @@ export const train = Effect.fnUntraced(function* (options: Options) {
   return quantise(learner, origin) satisfies Weights
 })
 
-const chat = "chat"
+const chat = "chat "
 
-/** What a row's weight is shared with: all chat is one source. */
-const sourceOf = (row: Row): string => (chatKindOf(row) === undefined ? setOf(row) : chat)
+/** What a row's weight is shared with: all chat of a kind is one source. */
+const sourceOf = (row: Row): string => {
+  const kind = chatKindOf(row)
+  return kind === undefined ? setOf(row) : chat + mainKindOf(kind)
+}
 
 /** A source counts as if it had at least this many rows, or a handful of prompts would drown thousands. */
 const sourceRowsMin = 60
-/** Real chat is what most requests are, and the data has little of it. */
-const chatFactor = 40
+/** Chat is what most requests are; all of it weighs so many times what all else does. */
+const chatFactor = 2
+
+/** What a row of each source weighs, so that the mean of all that is not chat is 1. */
+const weightsOf = ({ sizes }: Survey): ReadonlyMap<string, number> => {
+  const isChat = (source: string): boolean => source.startsWith(chat)
+  const counted = (size: number): number => Math.max(size, sourceRowsMin)
+  const rowsOf = (which: (source: string) => boolean): number =>
+    [...sizes].reduce((sum, [source, size]) => sum + (which(source) ? size : 0), 0)
+  const others = rowsOf((source) => !isChat(source))
+  const roots = [...sizes].reduce(
+    (sum, [source, size]) => sum + (isChat(source) ? 0 : size / Math.sqrt(counted(size))),
+    0
+  )
+  const chatWeight = chatFactor * Math.max(others, rowsOf(isChat))
+  const weightOf = (source: string, size: number): number =>
+    isChat(source)
+      ? (chatWeight * chatShareOf(source.slice(chat.length))) / counted(size)
+      : others / roots / Math.sqrt(counted(size))
+  return new Map([...sizes].map(([source, size]) => [source, weightOf(source, size)]))
+}
 
 /** Every so often a text comes with examples of its kind, as people who want a certain form of answer write. */
 const examplesChance = 0.08
@@ -92,10 +114,7 @@ const makeMemory = () => {
 }
 
 const skillLesson = (learner: Learner, survey: Survey, random: Dice, pass: number) => {
-  const weightOf = (size: number): number => 1 / Math.sqrt(Math.max(size, sourceRowsMin))
-  const sizes = [...survey.sizes.values()]
-  const total = sizes.reduce((sum, size) => sum + size, 0)
-  const meanWeight = sizes.reduce((sum, size) => sum + size * weightOf(size), 0) / Math.max(total, 1)
+  const weights = weightsOf(survey)
   const { remember, withSomeExamples } = makeMemory()
   let [loss, count] = [0, 0]
   const step = (prompt: string, meaning: Meaning, weight: number): void => {
@@ -107,8 +126,7 @@ const skillLesson = (learner: Learner, survey: Survey, random: Dice, pass: numbe
   const learn = (row: Row): void => {
     const meaning = meaningOf(row)
     if (meaning !== undefined) {
-      const source = sourceOf(row)
-      const weight = ((source === chat ? chatFactor : 1) * weightOf(survey.sizes.get(source) ?? 1)) / meanWeight
+      const weight = weights.get(sourceOf(row)) ?? 0
       step(random.chance(pass > 0 ? 0.65 : 0) ? anew(row) : row.prompt, meaning, weight)
     }
     remember(row)

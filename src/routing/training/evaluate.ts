@@ -28,7 +28,13 @@ const command = Command.make(
     seed: Flag.Int("seed").pipe(Flag.withDefault(1))
   },
   Effect.fn(function* ({ data, only, seed }) {
-    const findings: Findings = { outcomes: new Map(), chat: new Map(), priced: [], prompts: [] }
+    const findings: Findings = {
+      outcomes: new Map(),
+      outcomesOfOneWeak: new Map(),
+      chat: new Map(),
+      priced: [],
+      prompts: []
+    }
     const catalog = yield* Effect.fromResult(load())
     const models = [...catalog.models.values()].filter(({ kind }) => kind === "chat")
     for (let fold = 0; fold < folds; fold++) {
@@ -78,11 +84,12 @@ const command = Command.make(
     }
     yield* Console.log("\n## Gap recovered and accuracy with half of the prompts sent to the strong model\n")
     yield* Console.log(
-      "| set | rows | APGR | weak | random | router | oracle | strong |\n|---|---|---|---|---|---|---|---|"
+      `| set | rows | APGR | one weak | weak | random | router | oracle | strong |\n${"|---".repeat(9)}|`
     )
     for (const [set, outcomes] of findings.outcomes) {
       const { alwaysStrong, alwaysWeak, oracle, random, router } = accuraciesOf(outcomes)
-      const cells = [gapRecovered(outcomes), alwaysWeak, random, router, oracle, alwaysStrong]
+      const oneWeak = gapRecovered(findings.outcomesOfOneWeak.get(set) ?? [])
+      const cells = [gapRecovered(outcomes), oneWeak, alwaysWeak, random, router, oracle, alwaysStrong]
       yield* Console.log(
         `| ${nameOf(set)} | ${outcomes.length} | ${cells.map((cell) => cell.toFixed(3)).join(" | ")} |`
       )

@@ -65,6 +65,18 @@ describe("Training", () => {
       })
     )
 
+    it.effect("does not take a kind of chat for frequent because many prompts of it were written", () =>
+      Effect.gen(function* () {
+        const chat = Array.from({ length: 500 }, (_, index) => ({
+          category: index < 100 ? "creative" : "extraction",
+          prompt: `umbriel ${index}`
+        }))
+        const model = trainedDemand(yield* trainOn(chat.map((row) => JSON.stringify(row))))
+        const { levels } = model.predict(saying("umbriel 9"))
+        assert.isAbove(levels.creative, levels.extraction)
+      })
+    )
+
     it.effect("takes chat for as hard as its kind and grade say", () =>
       Effect.gen(function* () {
         const chat = ["umbriel", "titania", "oberon"].flatMap((word, at) =>
@@ -80,7 +92,8 @@ describe("Training", () => {
         const [story, sum, proof] = ["umbriel 9", "titania 9", "oberon 9"].map((word) => model.predict(saying(word)))
         assert.isAbove(story?.levels.creative ?? 0, story?.levels.math ?? 1)
         assert.isAbove(sum?.difficulty ?? 0, (story?.difficulty ?? 1) + 0.1)
-        assert.isAbove(proof?.difficulty ?? 0, (sum?.difficulty ?? 1) + 0.1)
+        // Both are near the top of the range, where differences are small.
+        assert.isAbove(proof?.difficulty ?? 0, (sum?.difficulty ?? 1) + 0.03)
       })
     )
 
