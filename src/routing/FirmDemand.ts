@@ -19,7 +19,7 @@ export const kindsOfWork: ReadonlyArray<ReadonlyArray<Axis>> = [
 /** Steps of difficulty: below `to`, it counts as `as`. */
 const steps = [
   { to: 0.22, as: 0.15 },
-  { to: 0.85, as: 0.55 },
+  { to: 0.75, as: 0.55 },
   { to: Infinity, as: 0.92 }
 ] as const
 

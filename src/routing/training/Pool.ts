@@ -24,7 +24,7 @@ export interface PoolQuality {
  * Levels count to this power of their share of the highest in what they say about a model, so that the axis that is
  * asked most says most, in hard prompts and easy ones alike.
  */
-const focus = 4
+const focus = 8
 
 export const poolQualityOf = (rows: ReadonlyArray<Priced>): PoolQuality => {
   const names = [...(rows[0]?.models.keys() ?? [])]
