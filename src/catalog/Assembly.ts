@@ -14,7 +14,7 @@ import {
   type ProviderEntry,
   type TranscriptionModelEntry
 } from "./CatalogFile.ts"
-import { axes, type Axis, type Endpoint, type Model, type Profile, type ProtocolName } from "./Model.ts"
+import { type Endpoint, type Model, perAxis, type Profile, type ProtocolName } from "./Model.ts"
 import { type PricedEntry, priceOf } from "./PriceFromFile.ts"
 import type { Provider } from "./Provider.ts"
 
@@ -202,8 +202,7 @@ const reasoningOf = (entry: ModelEntry, path: string): Checked<Model["reasoning"
 
 /** Skill of a model nobody measured: it may do everyday work, and is not sent anything hard. */
 const unmeasured = 0.4
-// `fromEntries` forgets its keys; they are exactly the axes.
-const unmeasuredProfile = Object.fromEntries(axes.map((axis) => [axis, unmeasured])) as Record<Axis, number>
+const unmeasuredProfile: Profile = perAxis(() => unmeasured)
 
 /** The tier's own figures, else those of the nearest tier, the one with less thinking first. */
 const nearestTiers = {

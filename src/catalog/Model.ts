@@ -23,6 +23,10 @@ export const axes = [
 export type Axis = (typeof axes)[number]
 export type Profile = { readonly [A in Axis]: number }
 
+export const perAxis = <A>(value: (axis: Axis, at: number) => A): { readonly [K in Axis]: A } =>
+  // `fromEntries` forgets its keys; they are exactly the axes.
+  Object.fromEntries(axes.map((axis, at) => [axis, value(axis, at)])) as { readonly [K in Axis]: A }
+
 export const chatProtocolNames = [
   "openai-chat",
   "openai-responses",

@@ -3,7 +3,7 @@
  * error, a polite sentence or a translated one rarely moves a request from one kind or step to another, so the same
  * question gets the same model. Distances that are reported stay those of the unrounded demand.
  */
-import { type Axis, axes } from "../catalog/Model.ts"
+import { type Axis, perAxis } from "../catalog/Model.ts"
 import type { Demand } from "./Demand.ts"
 
 /** Skills that models have together, and that requests are hard to tell apart by. Each axis is in one kind. */
@@ -19,7 +19,7 @@ export const kindsOfWork: ReadonlyArray<ReadonlyArray<Axis>> = [
 /** Steps of difficulty: below `to`, it counts as `as`. */
 const steps = [
   { to: 0.22, as: 0.15 },
-  { to: 0.75, as: 0.55 },
+  { to: 0.78, as: 0.55 },
   { to: Infinity, as: 0.92 }
 ] as const
 
@@ -32,17 +32,12 @@ const nearPeak = 0.9
 /** Axes of other kinds are asked this share of the difficulty. */
 const otherKinds = 0.3
 
-const levelsOfKinds = kindsOfWork.map(
-  (kind) =>
-    // `fromEntries` forgets its keys; they are exactly the axes.
-    Object.fromEntries(axes.map((axis) => [axis, kind.includes(axis) ? 1 : otherKinds])) as Demand["levels"]
-)
+const levelsOfKinds = kindsOfWork.map((kind) => perAxis((axis) => (kind.includes(axis) ? 1 : otherKinds)))
 
 const rounded = levelsOfKinds.map((levels) =>
   steps.map(({ as: difficulty }): Demand => ({
     difficulty,
-    // As above.
-    levels: Object.fromEntries(axes.map((axis) => [axis, levels[axis] * difficulty])) as Demand["levels"]
+    levels: perAxis((axis) => levels[axis] * difficulty)
   }))
 )
 

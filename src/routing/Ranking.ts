@@ -2,7 +2,7 @@
  * Orders the eligible models: the smallest shortfall first, and what is equally good by cost. Pure and total; the order
  * of the catalog does not matter, and a model that is not eligible changes nothing for the others.
  */
-import { type Axis, axes, type Model, type Profile } from "../catalog/Model.ts"
+import { type Axis, axes, type Model, perAxis, type Profile } from "../catalog/Model.ts"
 import { costOf } from "../catalog/Price.ts"
 import type { ModelId } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
@@ -99,18 +99,15 @@ const scored = (models: ReadonlyArray<Model>, { demand, needs }: AskFeatures): R
   })
 }
 
-const everywhere = (skill: number): Profile =>
-  // `fromEntries` forgets its keys; they are exactly the axes.
-  Object.fromEntries(axes.map((axis) => [axis, skill])) as Profile
-const [unskilled, skilled] = [everywhere(0), everywhere(1)]
+const [unskilled, skilled]: readonly [Profile, Profile] = [perAxis(() => 0), perAxis(() => 1)]
 
 /** The catalog gives every served tier a profile; a model without one counts as the worst. */
 export const profileOf = (model: Model, tier: Tier): Profile => model.profiles[tier] ?? unskilled
 
 /**
- * How far below the levels asked a profile is expected to be, beyond what one of all skills is: an axis weighs what is
- * asked of it, and being above a level counts for little. Levels and profiles are estimates, so a profile above a level
- * makes a miss unlikely, not impossible, and models that are all good enough still differ a little.
+ * How far below the levels asked a profile is expected to be, beyond what one of all skills is; an axis weighs what is
+ * asked of it. Levels and profiles are estimates: a profile above a level makes a miss less likely, not impossible, so
+ * models that are all good enough still differ, the less the smaller the uncertainty.
  */
 export const shortfall = (
   levels: Demand["levels"],

@@ -39,7 +39,10 @@ export type Exclusion = (typeof exclusions)[number]
 
 export interface Candidate {
   readonly model: Model
-  /** How far the model is expected to fall short of the demand: near 0 when it is well above it on every axis. */
+  /**
+   * How far the model is expected to fall short of the demand, 0 for one of all skills; being above what is asked
+   * counts less, but it counts. Where no content is looked at, how far its mean skill is below a fixed one.
+   */
   readonly distance: number
   /** Candidates of one band are equally good; within it the cheaper one goes first. */
   readonly band: number

@@ -3,9 +3,9 @@
  * for, and with what the text looks like, how hard it is. Pure and deterministic; the same buffers serve every
  * request, since nothing in a prediction waits.
  */
-import { axes } from "../catalog/Model.ts"
+import { axes, perAxis } from "../catalog/Model.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
-import type { Demand, DemandModel } from "./Demand.ts"
+import type { DemandModel } from "./Demand.ts"
 import { surfaceCount, surfaceOf } from "./Surface.ts"
 import { lengthScale, makeTextFeatures, readTextFeatures } from "./TextFeatures.ts"
 import { columns, denseInputs, difficultyColumn, type Weights } from "./Weights.ts"
@@ -53,9 +53,7 @@ export const trainedDemand = (weights: Weights): DemandModel => {
       let most = mostAtLeast
       for (let axis = 0; axis < axes.length; axis++) most = Math.max(most, asked[axis] ?? 0)
       const level = (skill: number): number => difficulty * (everyAxis + (1 - everyAxis) * (skill / most))
-      // `fromEntries` forgets its keys; they are exactly the axes.
-      const levels = Object.fromEntries(axes.map((axis, at) => [axis, level(asked[at] ?? 0)])) as Demand["levels"]
-      return { levels, difficulty }
+      return { levels: perAxis((_, at) => level(asked[at] ?? 0)), difficulty }
     }
   }
 }

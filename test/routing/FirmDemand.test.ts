@@ -31,6 +31,9 @@ describe("FirmDemand", () => {
     const near = { levels: flatProfile(0.25, { coding: 0.4, agentic: 0.41 }), difficulty: 0.6 }
     assert.strictEqual(firm(demand), firm(near))
     assert.notStrictEqual(firm(demand), firm({ ...demand, difficulty: 0.95 }))
+    // Where hard work begins decides what most requests cost.
+    assert.strictEqual(firm(demand), firm({ ...demand, difficulty: 0.77 }))
+    assert.notStrictEqual(firm(demand), firm({ ...demand, difficulty: 0.79 }))
     assert.notStrictEqual(firm(demand), firm({ ...demand, levels: flatProfile(0.2, { math: 0.5 }) }))
   })
 })

@@ -36,7 +36,8 @@ describe("Ranking", () => {
   it("measures what a model lacks, and weighs an axis by what is asked of it", () => {
     const asked = flatProfile(0, { coding: 0.8, math: 0.4 })
     const of = (coding: number, math: number): number => shortfall(asked)(flatProfile(0, { coding, math }))
-    assert.isBelow(of(1, 1), 0.1)
+    // Axes of which nothing is asked do not matter.
+    assert.strictEqual(of(1, 1), 0)
     assert.isAbove(of(0, 1), of(1, 0))
     // What has every skill lacks nothing; what has none of what is asked lacks about all of it.
     assert.strictEqual(shortfall(asked)(flatProfile(1)), 0)
@@ -85,6 +86,18 @@ describe("Ranking", () => {
       })
     }
   )
+
+  it("takes the cheapest of those that are far better than an easy request needs, however they differ", () => {
+    const models = poolOf([
+      { skill: 0.6, rate: 1 },
+      { skill: 0.95, rate: 2 }
+    ])
+    const easy = demandOf(0.1, 0.1)
+    assert.deepStrictEqual(order(models, easy), ["0 m0", "0 m1"])
+    // For themselves they do differ, by more than a band.
+    const [worse, better] = rank(models, askOf(requestOf("Hi")), easy).candidates
+    assert.isAbove((worse?.distance ?? 0) - (better?.distance ?? 1), bandWidth)
+  })
 
   it("gives requests that differ little the same order, and reports how they differ", () => {
     const models = poolOf([0.2, 0.4, 0.6, 0.8].map((skill, at) => ({ skill, rate: at })))

@@ -1,13 +1,14 @@
 /** Models and requests for the tests of this room: ordinary in everything that a test does not name. */
-import { axes, type Endpoint, type Model, type Profile } from "../../src/catalog/Model.ts"
+import { type Endpoint, type Model, perAxis, type Profile } from "../../src/catalog/Model.ts"
 import { asking, type ChatRequest, type Part, saying } from "../../src/domain/Conversation.ts"
 import { endpointId, modelId, providerId } from "../../src/domain/Ids.ts"
 import { picodollars } from "../../src/domain/Money.ts"
 import type { Ask } from "../../src/routing/Router.ts"
 
-export const flatProfile = (skill: number, peaks: Partial<Profile> = {}): Profile =>
-  // `fromEntries` forgets its keys; they are exactly the axes.
-  ({ ...(Object.fromEntries(axes.map((axis) => [axis, skill])) as Profile), ...peaks })
+export const flatProfile = (skill: number, peaks: Partial<Profile> = {}): Profile => ({
+  ...perAxis(() => skill),
+  ...peaks
+})
 
 /** An endpoint that asks `rate` picodollars per token, whatever the token. */
 export const endpointAt = (rate: bigint, parts: Partial<Endpoint> = {}): Endpoint => {

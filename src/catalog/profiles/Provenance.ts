@@ -4,7 +4,7 @@
  */
 import type { Tier } from "../../domain/Reasoning.ts"
 import type { ModelEntry } from "../CatalogFile.ts"
-import { type Axis, axes, type Profile } from "../Model.ts"
+import { type Axis, axes, perAxis, type Profile } from "../Model.ts"
 import type { Cells } from "./Derivation.ts"
 import { type SourceName, sourceDates } from "./Scale.ts"
 
@@ -17,9 +17,7 @@ export const fieldsOf = (cells: Cells, served: ReadonlyArray<Tier>): ProfileFiel
   profiles: Object.fromEntries(served.map((tier) => [tier, profileOf(cells[tier])]))
 })
 
-const profileOf = (cells: Cells[Tier]): Profile =>
-  // `fromEntries` forgets its keys; they are exactly the axes.
-  Object.fromEntries(axes.map((axis) => [axis, Math.round(cells[axis].level * 100) / 100])) as Profile
+const profileOf = (cells: Cells[Tier]): Profile => perAxis((axis) => Math.round(cells[axis].level * 100) / 100)
 
 const sourcesOf = (cells: Cells, served: ReadonlyArray<Tier>): ProfileFields["profile_sources"] =>
   Object.entries(sourceDates).flatMap(([name, date]) => {

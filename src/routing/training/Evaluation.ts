@@ -4,11 +4,12 @@
  */
 import { Clock, Effect, Stream } from "effect"
 
-import { type Axis, axes, type Model, type Profile } from "../../catalog/Model.ts"
+import { type Axis, axes, type Model, perAxis, type Profile } from "../../catalog/Model.ts"
 import { saying } from "../../domain/Conversation.ts"
 import { promptTokens } from "../../domain/TokenCount.ts"
 import type { Demand, DemandModel } from "../Demand.ts"
 import { rank, shortfall } from "../Ranking.ts"
+import { chatKind } from "./ChatKinds.ts"
 import { type Dice, dice } from "./Dice.ts"
 import { chatKindOf } from "./Labels.ts"
 import { areaUnderCurve, type Outcome, quantile } from "./Measures.ts"
@@ -20,8 +21,7 @@ import { heldOutWrappers } from "./Wrappers.ts"
 
 /** Two models to tell apart, as profiles: a strong one of its day and an open one of the class below. */
 const flat = (skill: number, peaks: { readonly [A in Axis]?: number }): Profile =>
-  // `fromEntries` forgets its keys; they are exactly the axes.
-  Object.fromEntries(axes.map((axis) => [axis, peaks[axis] ?? skill])) as Profile
+  perAxis((axis) => peaks[axis] ?? skill)
 const strong = flat(0.5, { math: 0.45, reasoning: 0.45, agentic: 0.42 })
 const weak = flat(0.35, { coding: 0.25, math: 0.18, reasoning: 0.25, agentic: 0.2 })
 
@@ -29,14 +29,6 @@ const weak = flat(0.35, { coding: 0.25, math: 0.18, reasoning: 0.25, agentic: 0.
 const gainExpected = (levels: Demand["levels"]): number => {
   const distance = shortfall(levels)
   return distance(weak) - distance(strong)
-}
-
-/** Rows of chat of these kinds are asked for this axis above all; other kinds that are axes, for themselves. */
-const axisOfKind: Readonly<Record<string, Axis>> = {
-  ...Object.fromEntries(axes.map((axis) => [axis, axis])),
-  writing: "creative",
-  roleplay: "creative",
-  translation: "multilingual"
 }
 
 /** What models are known to differ most at in chat, and least. */
@@ -69,7 +61,7 @@ export const orderOf = (rows: ReadonlyArray<ChatFinding>): { readonly kinds: num
 
 export interface Findings {
   readonly outcomes: Map<string, Array<Outcome>>
-  /** The same with the best of the weak models in place of their mean, as one router has to do with one. */
+  /** The same with the best of the weak models in place of their mean, as a router between two models has it. */
   readonly outcomesOfOneWeak: Map<string, Array<Outcome>>
   /** Rows of chat per set. */
   readonly chat: Map<string, Array<ChatFinding>>
@@ -109,7 +101,7 @@ export const measure = Effect.fnUntraced(function* (findings: Findings, { demand
     if (models !== undefined) findings.priced.push({ models, levels })
     const kind = chatKindOf(row)
     if (kind !== undefined) {
-      const axis = axisOfKind[kind]
+      const { axis } = chatKind(kind)
       const right = axis && axes.every((other) => levels[other] <= levels[axis])
       const rows = findings.chat.get(setOf(row)) ?? []
       rows.push({ kind, grade: row.grade, right, score })

@@ -2,6 +2,7 @@
  * How much a strong model gains over a weak one on a prompt, from how models did on it. Sets differ in models and in
  * how answers were graded, so a prompt is compared with the mean of its own set.
  */
+import type { Work } from "./ChatKinds.ts"
 import type { Row } from "./Rows.ts"
 import { setOf } from "./Rows.ts"
 
@@ -11,20 +12,25 @@ interface Tally {
 }
 
 export interface Survey {
-  /** Labelled rows per source. */
+  /** Labelled rows per source, and of chat per kind of work. */
   readonly sizes: Map<string, number>
+  readonly chatSizes: Map<Work, number>
   /** What was scored, per set and model. */
   readonly models: Map<string, Map<string, Tally>>
   rows: number
 }
 
-export const emptySurvey = (): Survey => ({ sizes: new Map(), models: new Map(), rows: 0 })
+export const emptySurvey = (): Survey => ({
+  sizes: new Map(),
+  chatSizes: new Map(),
+  models: new Map(),
+  rows: 0
+})
 
-/** Every row counts once, before training; of a labelled row, with the name of its `source`. */
-export const note = (survey: Survey, row: Row, source?: string): void => {
+/** Every row counts once, before training. */
+export const note = (survey: Survey, row: Row): void => {
   const set = setOf(row)
   survey.rows++
-  if (source !== undefined) survey.sizes.set(source, (survey.sizes.get(source) ?? 0) + 1)
   for (const [model, score] of scoresOf(row)) {
     const models = survey.models.get(set) ?? new Map<string, Tally>()
     const tally = models.get(model) ?? { sum: 0, count: 0 }
@@ -33,6 +39,12 @@ export const note = (survey: Survey, row: Row, source?: string): void => {
     models.set(model, tally)
     survey.models.set(set, models)
   }
+}
+
+/** A labelled row counts once more, with its source or, when it is chat, with its kind of work. */
+export const noteLabelled = (survey: Survey, row: Row, work: Work | undefined): void => {
+  if (work === undefined) survey.sizes.set(setOf(row), (survey.sizes.get(setOf(row)) ?? 0) + 1)
+  else survey.chatSizes.set(work, (survey.chatSizes.get(work) ?? 0) + 1)
 }
 
 const scoresOf = (row: Row): ReadonlyArray<readonly [model: string, score: number]> => {
@@ -51,7 +63,7 @@ const rowsAtLeast = 50
 export interface Grouping {
   readonly strong: ReadonlySet<string>
   readonly weak: ReadonlySet<string>
-  /** The best of the weak: a single model, as a router has to do with. */
+  /** The best of the weak: a router between two models has one. */
   readonly bestWeak: string
   /** Mean of what the strong gain. */
   readonly gain: number

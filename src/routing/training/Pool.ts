@@ -2,7 +2,7 @@
  * Routing among several models whose answers were graded and priced. How good a model is at an axis is estimated on
  * half of the rows, by how it did where that axis was asked; quality over cost is measured on the other half.
  */
-import { axes, type Profile } from "../../catalog/Model.ts"
+import { axes, perAxis, type Profile } from "../../catalog/Model.ts"
 import type { Demand } from "../Demand.ts"
 import { shortfall } from "../Ranking.ts"
 import { mean, type Offers, qualityOverCost } from "./Measures.ts"
@@ -56,8 +56,7 @@ const profileOf = (rows: ReadonlyArray<Priced>, score: (row: Priced) => number):
     const total = weights.reduce((sum, weight) => sum + weight, 0)
     return total === 0 ? 0 : rows.reduce((sum, row, at) => sum + (weights[at] ?? 0) * score(row), 0) / total
   }
-  // `fromEntries` forgets its keys; they are exactly the axes.
-  return Object.fromEntries(axes.map((axis) => [axis, skill(axis)])) as Profile
+  return perAxis(skill)
 }
 
 /** The row's models that were both graded and priced; `undefined` unless all were. */

@@ -7,10 +7,11 @@ import { Effect, Stream } from "effect"
 import { axes } from "../../catalog/Model.ts"
 import { usualGain } from "../TrainedDemand.ts"
 import type { Weights } from "../Weights.ts"
+import { chatKind, sharesAmong, type Work } from "./ChatKinds.ts"
 import { type Dice, dice, seedOf } from "./Dice.ts"
-import { chatGainOf, chatKindOf, chatShareOf, gainOfHardness, mainKindOf, type Meaning, meaningOf } from "./Labels.ts"
+import { chatGainOf, chatKindOf, gainOfHardness, type Meaning, meaningOf } from "./Labels.ts"
 import { learnDifficulty, learnSkills, type Learner, makeLearner, quantise, skillsOf } from "./Learner.ts"
-import { emptySurvey, groupingsOf, note, scoredBy, type Survey } from "./Outcomes.ts"
+import { emptySurvey, groupingsOf, note, noteLabelled, scoredBy, type Survey } from "./Outcomes.ts"
 import { perturbed, withExamples } from "./Perturb.ts"
 import { hardnessOf } from "./ProblemGrades.ts"
 import { exampleOf } from "./Reading.ts"
@@ -37,10 +38,13 @@ export const train = Effect.fnUntraced(function* (options: Options) {
   const survey = emptySurvey()
   yield* Stream.runForEachArray(rows, (chunk) =>
     Effect.sync(() => {
-      for (const row of chunk) note(survey, row, meaningOf(row) && sourceOf(row))
+      for (const row of chunk) {
+        note(survey, row)
+        if (meaningOf(row) !== undefined) noteLabelled(survey, row, workOf(row))
+      }
     })
   )
-  yield* Effect.logInfo(`${survey.rows} rows, ${survey.sizes.size} labelled sources`)
+  yield* Effect.logInfo(`${survey.rows} rows, ${survey.sizes.size} labelled sources beside chat`)
   const learner = makeLearner(usualGain)
   for (let pass = 0; pass < options.skillPasses; pass++) {
     const lesson = skillLesson(learner, survey, dice(options.seed + pass), pass)
@@ -57,12 +61,9 @@ export const train = Effect.fnUntraced(function* (options: Options) {
   return quantise(learner, origin) satisfies Weights
 })
 
-const chat = "chat "
-
-/** What a row's weight is shared with: all chat of a kind is one source. */
-const sourceOf = (row: Row): string => {
+const workOf = (row: Row): Work | undefined => {
   const kind = chatKindOf(row)
-  return kind === undefined ? setOf(row) : chat + mainKindOf(kind)
+  return kind && chatKind(kind).work
 }
 
 /** A source counts as if it had at least this many rows, or a handful of prompts would drown thousands. */
@@ -70,23 +71,22 @@ const sourceRowsMin = 60
 /** Chat is what most requests are; all of it weighs so many times what all else does. */
 const chatFactor = 2
 
-/** What a row of each source weighs, so that the mean of all that is not chat is 1. */
-const weightsOf = ({ sizes }: Survey): ReadonlyMap<string, number> => {
-  const isChat = (source: string): boolean => source.startsWith(chat)
-  const counted = (size: number): number => Math.max(size, sourceRowsMin)
-  const rowsOf = (which: (source: string) => boolean): number =>
-    [...sizes].reduce((sum, [source, size]) => sum + (which(source) ? size : 0), 0)
-  const others = rowsOf((source) => !isChat(source))
-  const roots = [...sizes].reduce(
-    (sum, [source, size]) => sum + (isChat(source) ? 0 : size / Math.sqrt(counted(size))),
-    0
-  )
-  const chatWeight = chatFactor * Math.max(others, rowsOf(isChat))
-  const weightOf = (source: string, size: number): number =>
-    isChat(source)
-      ? (chatWeight * chatShareOf(source.slice(chat.length))) / counted(size)
-      : others / roots / Math.sqrt(counted(size))
-  return new Map([...sizes].map(([source, size]) => [source, weightOf(source, size)]))
+/**
+ * What a row weighs in the lesson of skills: on average 1 beside chat, where a source weighs the square root of its
+ * rows; in chat, by the share of its kind of work. Data that is chat alone is weighed as if there was as much else.
+ */
+const skillWeights = ({ chatSizes, sizes }: Survey): ((row: Row) => number) => {
+  const counted = (size = 0): number => Math.max(size, sourceRowsMin)
+  const total = (some: ReadonlyMap<unknown, number>): number => [...some.values()].reduce((sum, size) => sum + size, 0)
+  const roots = [...sizes.values()].reduce((sum, size) => sum + size / Math.sqrt(counted(size)), 0)
+  const unit = total(sizes) / roots
+  const allChat = chatFactor * Math.max(total(sizes), total(chatSizes))
+  const shares = sharesAmong([...chatSizes.keys()])
+  return (row) => {
+    const work = workOf(row)
+    if (work === undefined) return unit / Math.sqrt(counted(sizes.get(setOf(row))))
+    return (allChat * (shares.get(work) ?? 0)) / counted(chatSizes.get(work))
+  }
 }
 
 /** Every so often a text comes with examples of its kind, as people who want a certain form of answer write. */
@@ -114,7 +114,7 @@ const makeMemory = () => {
 }
 
 const skillLesson = (learner: Learner, survey: Survey, random: Dice, pass: number) => {
-  const weights = weightsOf(survey)
+  const weightOf = skillWeights(survey)
   const { remember, withSomeExamples } = makeMemory()
   let [loss, count] = [0, 0]
   const step = (prompt: string, meaning: Meaning, weight: number): void => {
@@ -126,8 +126,7 @@ const skillLesson = (learner: Learner, survey: Survey, random: Dice, pass: numbe
   const learn = (row: Row): void => {
     const meaning = meaningOf(row)
     if (meaning !== undefined) {
-      const weight = weights.get(sourceOf(row)) ?? 0
-      step(random.chance(pass > 0 ? 0.65 : 0) ? anew(row) : row.prompt, meaning, weight)
+      step(random.chance(pass > 0 ? 0.65 : 0) ? anew(row) : row.prompt, meaning, weightOf(row))
     }
     remember(row)
   }

@@ -22,6 +22,15 @@ describe("Pool", () => {
     assert.approximately(router, oracle, 0.01)
   })
 
+  it("learns it from easy prompts as well as from hard ones", () => {
+    const scaled = rows.map((row) => {
+      const share = row.levels.math > row.levels.coding ? 0.1 : 1
+      return { ...row, levels: flatProfile(0.3 * share, { [share < 1 ? "math" : "coding"]: 0.9 * share }) }
+    })
+    const { oracle, router } = poolQualityOf(scaled)
+    assert.approximately(router, oracle, 0.01)
+  })
+
   it("takes only rows on which every model was graded and priced", () => {
     const scores = { a: 1, b: 0 }
     assert.strictEqual(pricedModelsOf({ scores, cost: { a: 2, b: 3 } })?.get("b")?.cost, 3)

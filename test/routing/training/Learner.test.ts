@@ -1,0 +1,38 @@
+import { assert, describe, it } from "@effect/vitest"
+
+import { saying } from "../../../src/domain/Conversation.ts"
+import { lengthScale } from "../../../src/routing/TextFeatures.ts"
+import { trainedDemand, usualGain } from "../../../src/routing/TrainedDemand.ts"
+import { learnDifficulty, makeLearner, quantise, skillsOf } from "../../../src/routing/training/Learner.ts"
+import { exampleOf } from "../../../src/routing/training/Reading.ts"
+
+describe("Learner", () => {
+  it("learns difficulty that the router reads the same way, in short texts and in long ones", () => {
+    const gains = [
+      ["aldebaran", usualGain + 0.03],
+      ["sirius vega rigel ".repeat(200), usualGain - 0.03],
+      ["betelgeuse antares ".repeat(20), usualGain + 0.02]
+    ] as const
+    const learner = makeLearner(usualGain)
+    const alphas = gains.map(() => 0)
+    for (let pass = 0; pass < 300; pass++) {
+      gains.forEach(([text, target], at) => {
+        const example = exampleOf(text)
+        const step = { example, skills: skillsOf(learner, example), target, weight: 1, set: undefined, ridge: 0.01 }
+        alphas[at] = (alphas[at] ?? 0) + learnDifficulty(learner, step, alphas[at] ?? 0)
+      })
+    }
+    const model = trainedDemand(quantise(learner, "test"))
+    for (const [text, gain] of gains) {
+      const { difficulty } = model.predict(saying(text))
+      assert.approximately(difficulty, 1 / (1 + Math.exp(-16 * (gain - usualGain))), 0.02)
+    }
+  })
+
+  it("lets words count more in longer texts, and within bounds", () => {
+    const [line, page, book] = [50, 1_000, 1e9].map(lengthScale)
+    assert.strictEqual(line, 0.6)
+    assert.approximately(page ?? 0, Math.SQRT2, 1e-9)
+    assert.approximately(book ?? 0, 2, 1e-3)
+  })
+})

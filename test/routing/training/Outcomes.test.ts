@@ -1,0 +1,35 @@
+import { assert, describe, it } from "@effect/vitest"
+
+import { emptySurvey, groupingsOf, note, scoredBy } from "../../../src/routing/training/Outcomes.ts"
+import type { Row } from "../../../src/routing/training/Rows.ts"
+
+/** On every ten prompts: the strong are right on ten and nine, the weak on seven and five, one knows nothing. */
+const rows: ReadonlyArray<Row> = Array.from({ length: 100 }, (_, index) => {
+  const [one, right] = [index % 10, (share: number) => (index % 10 < share ? 1 : 0)]
+  return {
+    id: `row/${one}`,
+    dataset: "made-up",
+    prompt: `prompt ${index}`,
+    scores: { best: right(10), near: right(9.5), middling: right(7), low: right(5), lost: right(2) }
+  }
+})
+
+describe("Outcomes", () => {
+  it("tells strong models from weak ones, and knows the best of the weak", () => {
+    const survey = emptySurvey()
+    rows.forEach((row) => note(survey, row))
+    const grouping = groupingsOf(survey).get("made-up")
+    assert.deepStrictEqual(
+      grouping && { strong: [...grouping.strong], weak: [...grouping.weak], bestWeak: grouping.bestWeak },
+      { strong: ["best", "near"], weak: ["middling", "low"], bestWeak: "middling" }
+    )
+    assert.approximately(grouping?.gain ?? 0, 1 - 0.6, 1e-9)
+  })
+
+  it("compares only what was scored", () => {
+    const groups = { strong: new Set(["best", "near"]), weak: new Set(["low"]) }
+    const row = (scores: NonNullable<Row["scores"]>): Row => ({ prompt: "x", scores })
+    assert.deepStrictEqual(scoredBy(row({ best: 1, near: null, low: 0 }), groups), { strong: 1, weak: 0 })
+    assert.isUndefined(scoredBy(row({ best: 1, low: null }), groups))
+  })
+})
