@@ -84,16 +84,15 @@ const scored = (models: ReadonlyArray<Model>, { demand, needs }: AskFeatures): R
   const audioInput = Math.min(needs.audioTokens, promptTokens)
   const prompt = { ...none, input: promptTokens - audioInput, audioInput }
   const score = demand === undefined ? multimodalScore : scoreOf(firm(demand))
-  const distance = demand === undefined ? undefined : shortfall(demand.levels)
+  const distance = demand === undefined ? score.distance : shortfall(demand.levels)
   return models.map((model) => {
     const inForce = tierInForce(model, needs.tier)
     const output = expectedOutput(model, inForce, score, needs.outputLimit)
     const profile = profileOf(model, inForce)
-    const firmDistance = score.distance(profile)
     return {
       model,
-      firmDistance,
-      distance: distance?.(profile) ?? firmDistance,
+      firmDistance: score.distance(profile),
+      distance: distance(profile),
       cost: costOf(model.endpoints[0].price, { ...prompt, output })
     }
   })

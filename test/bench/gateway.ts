@@ -10,7 +10,11 @@ import { Agent, createServer, request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import process from "node:process"
+import { text as readAll } from "node:stream/consumers"
+import { setTimeout as pause } from "node:timers/promises"
 
+import { quantile } from "../../src/routing/training/Measures.ts"
+import { GatewayProcess } from "../support/GatewayProcess.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
 
 const rounds = Number(process.env["BENCH_ROUNDS"] ?? "5")
@@ -33,12 +37,6 @@ const kinds = {
   "svc-auto": { reasoning_effort: "none", messages },
   [`stream of ${streamedChunks}`]: { model: "gpt-4o-mini", stream: true, messages }
 } as const
-
-const readAll = async (stream: AsyncIterable<Buffer>): Promise<string> => {
-  let text = ""
-  for await (const part of stream) text += part.toString()
-  return text
-}
 
 const encodeEvent = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`
 
@@ -101,12 +99,12 @@ const passOn = (port: number, to: number): void => {
 }
 
 interface Target {
-  readonly port: number
-  readonly process: ChildProcess
+  readonly url: string
+  readonly child: ChildProcess
 }
 
 /** Seconds of processor time that a process has used, where the system tells. */
-const cpuOf = ({ process: { pid } }: Target): number => {
+const cpuOf = ({ child: { pid } }: Target): number => {
   const file = `/proc/${pid}/stat`
   if (!existsSync(file)) return Number.NaN
   const fields = readFileSync(file, "utf8").split(") ")[1]?.split(" ") ?? []
@@ -116,18 +114,16 @@ const cpuOf = ({ process: { pid } }: Target): number => {
 const agent = new Agent({ keepAlive: true, maxSockets: 1_024 })
 
 /** Milliseconds until the answer was there. */
-const ask = ({ port }: Target, body: string): Promise<number> =>
+const ask = ({ url }: Target, body: string): Promise<number> =>
   new Promise((resolve, reject) => {
     const startedAt = performance.now()
     const headers = { ...json, authorization: `Bearer ${key}`, "content-length": Buffer.byteLength(body) }
-    const call = request({ host: "127.0.0.1", port, path, method: "POST", agent, headers }, (answer) => {
+    const call = request(url + path, { method: "POST", agent, headers }, (answer) => {
       if (answer.statusCode !== 200) reject(new Error(`status ${answer.statusCode}`))
       answer.on("data", () => {}).on("end", () => resolve(performance.now() - startedAt))
     })
     call.on("error", reject).end(body)
   })
-
-const pause = (millis: number) => new Promise<void>((resolve) => setTimeout(resolve, millis))
 
 /** As much as it takes from callers that ask again at once. */
 const flood = async (target: Target, body: string) => {
@@ -157,12 +153,11 @@ const steady = async (target: Target, body: string) => {
     await pause(Math.max(0, startedAt + (sent * 1_000) / steadyPerSecond - performance.now()))
     latencies.push(ask(target, body))
   }
-  const sorted = (await Promise.all(latencies)).sort((a, b) => a - b)
-  const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? Number.NaN
-  return { p50: at(0.5), p99: at(0.99) }
+  const all = await Promise.all(latencies)
+  return { p50: quantile(all, 0.5), p99: quantile(all, 0.99) }
 }
 
-const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+const median = (values: ReadonlyArray<number>): number => quantile(values, 0.5)
 
 const compare = async (gateway: Target, floor: Target): Promise<void> => {
   const table: Array<object> = []
@@ -195,19 +190,6 @@ const compare = async (gateway: Target, floor: Target): Promise<void> => {
   console.log(`added at ${steadyPerSecond} per second: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`)
 }
 
-/** Until something answers there, whatever it says. */
-const listening = async (port: number): Promise<void> => {
-  for (let tries = 0; tries < 200; tries++) {
-    const answered = await fetch(`http://127.0.0.1:${port}/health/ready`).then(
-      () => true,
-      () => false
-    )
-    if (answered) return
-    await pause(100)
-  }
-  throw new Error(`Nothing answers on port ${port}.`)
-}
-
 const main = async (): Promise<void> => {
   const bin = PostgresServer.binaries()
   if (bin === undefined) return console.error("This needs the binaries of PostgreSQL (initdb, pg_ctl).")
@@ -216,29 +198,27 @@ const main = async (): Promise<void> => {
   chmodSync(directory, 0o755)
   const server = await PostgresServer.start(bin, join(directory, "postgres"), { max_connections: 60 })
   const children: Array<ChildProcess> = []
-  const start = (port: number, args: ReadonlyArray<string>, env: NodeJS.ProcessEnv = process.env): Target => {
-    const child = spawn(process.execPath, args, { env, stdio: ["ignore", "inherit", "inherit"] })
+  const start = (port: number, ...role: ReadonlyArray<string>): Target => {
+    const child = spawn(process.execPath, [import.meta.filename, ...role], { stdio: "inherit" })
     children.push(child)
-    return { port, process: child }
+    return { url: `http://127.0.0.1:${port}`, child }
   }
   try {
     const ports = await Promise.all([PostgresServer.freePort(), PostgresServer.freePort(), PostgresServer.freePort()])
-    const [provider, least, own] = ports
-    start(provider, [import.meta.filename, "provide", String(provider)])
-    const floor = start(least, [import.meta.filename, "pass-on", String(least), String(provider)])
-    const gateway = start(own, ["src/main.ts"], {
-      PATH: process.env["PATH"],
-      PORT: String(own),
+    const [own, least, provider] = ports
+    const behind = start(provider, "provide", String(provider))
+    const floor = start(least, "pass-on", String(least), String(provider))
+    const gateway = new GatewayProcess(own, {
       DATABASE_URL: server.url,
       BOOTSTRAP_API_KEY: key,
       BOOTSTRAP_CREDIT_USD: "100000",
       RATE_LIMIT_RPM: "100000000",
       OPENAI_API_KEY: "none",
-      OPENAI_BASE_URL: `http://127.0.0.1:${provider}/v1`,
-      LOG_LEVEL: "Warn"
+      OPENAI_BASE_URL: `${behind.url}/v1`
     })
-    await listening(own)
-    await compare(gateway, floor)
+    children.push(gateway.child)
+    if (await gateway.ready) await compare(gateway, floor)
+    else console.error(gateway.lines.join(""))
   } finally {
     for (const child of children) child.kill()
     await server.stop()

@@ -20,6 +20,7 @@ import { organizationId, type OrganizationId, type RequestId, requestId } from "
 import { type Picodollars, picodollars } from "../../src/domain/Money.ts"
 import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
 import { verify } from "../../src/ledger/Verify.ts"
+import { quantile } from "../../src/routing/training/Measures.ts"
 import { Database } from "../../src/sql/Database.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
 
@@ -146,7 +147,7 @@ const fund = Effect.fnUntraced(function* (count: number) {
   return organizations
 })
 
-const median = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+const median = (values: ReadonlyArray<number>): number => quantile(values, 0.5)
 
 const summary = (figures: ReadonlyArray<Round>) => ({
   pairs: median(figures.map(({ pairsPerSecond }) => pairsPerSecond)),

@@ -12,11 +12,11 @@ import { Effect, Redacted } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { inject } from "vitest"
 
+import { audit, GatewayProcess } from "../support/GatewayProcess.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
 import * as ScriptedProvider from "../support/ScriptedProvider.ts"
 import * as Books from "./Books.ts"
 import { ask, type Told } from "./Client.ts"
-import { audit, GatewayProcess } from "./GatewayProcess.ts"
 import { fates, Upstream } from "./Upstream.ts"
 
 const kills = Number(process.env["FAULT_KILLS"] ?? "10")

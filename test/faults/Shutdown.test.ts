@@ -9,11 +9,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { inject } from "vitest"
 
+import { GatewayProcess } from "../support/GatewayProcess.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
 import * as ScriptedProvider from "../support/ScriptedProvider.ts"
 import * as Books from "./Books.ts"
 import { ask, type Told } from "./Client.ts"
-import { GatewayProcess } from "./GatewayProcess.ts"
 import { type Fate, Upstream } from "./Upstream.ts"
 
 const rounds = 4

@@ -5,8 +5,8 @@ import { setTimeout as pause } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"
 import { inject } from "vitest"
 
+import { GatewayProcess } from "../support/GatewayProcess.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
-import { GatewayProcess } from "./GatewayProcess.ts"
 
 /** The first answer of a port that may still be closed. */
 const firstAnswer = async (url: string): Promise<number> => {

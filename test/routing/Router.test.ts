@@ -6,6 +6,7 @@ import type { ChatRequest } from "../../src/domain/Conversation.ts"
 import type { Effort } from "../../src/domain/Reasoning.ts"
 import { promptTokens } from "../../src/domain/TokenCount.ts"
 import { Router } from "../../src/routing/Router.ts"
+import { quantile } from "../../src/routing/training/Measures.ts"
 import { audio, image, modelOf, requestOf } from "./TestModels.ts"
 
 /** The shipped catalog with every provider switched on. */
@@ -18,10 +19,8 @@ const askOf = (request: ChatRequest) => ({ request, promptTokens: promptTokens(r
 const thinking = (effort: Effort): Partial<ChatRequest> => ({ reasoning: { effort, exclude: false } })
 
 const proof =
-  "Find all functions f from the reals to the reals with f(x + f(y)) = f(x)^2 + y for all x and y, and prove that " +
-  "your list is complete."
-
-const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+  "Prove that every finite abelian group is isomorphic to a direct product of cyclic groups of prime power order. " +
+  "Be rigorous, state every lemma, and derive the number of such groups of order 10000."
 
 describe("Router over the shipped catalog", () => {
   layer(Layer.provideMerge(Router.layer, everyProvider))((it) => {
@@ -31,7 +30,10 @@ describe("Router over the shipped catalog", () => {
         const { models } = yield* Catalog
         const [first] = rank(askOf(requestOf("What is the capital of Australia?", thinking("high")))).candidates
         const [strong] = rank(askOf(requestOf(proof, thinking("high")))).candidates
-        const outputPrice = median(models.map(({ endpoints }) => Number(endpoints[0].price.rates.output)))
+        const outputPrice = quantile(
+          models.map(({ endpoints }) => Number(endpoints[0].price.rates.output)),
+          0.5
+        )
         assert.isBelow(Number(first?.model.endpoints[0].price.rates.output), outputPrice / 2)
         const best = Math.max(...models.map(({ profiles }) => profiles.high?.math ?? 0))
         assert.isAbove(strong?.model.profiles.high?.math ?? 0, best - 0.1)

@@ -5,7 +5,7 @@
  */
 import type { Axis } from "../../catalog/Model.ts"
 
-/** Of all chat. Kinds of work that are rare in it or that few prompts stand for share the rest. */
+/** Of all chat, in proportion to each other. */
 const shares = {
   creative: 0.28,
   coding: 0.2,

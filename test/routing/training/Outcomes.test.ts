@@ -3,14 +3,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { emptySurvey, groupingsOf, note, scoredBy } from "../../../src/routing/training/Outcomes.ts"
 import type { Row } from "../../../src/routing/training/Rows.ts"
 
-/** On every ten prompts: the strong are right on ten and nine, the weak on seven and five, one knows nothing. */
+/** Of every ten prompts: the strong are right on all, the weak on seven and five, and one on too few to be compared. */
 const rows: ReadonlyArray<Row> = Array.from({ length: 100 }, (_, index) => {
-  const [one, right] = [index % 10, (share: number) => (index % 10 < share ? 1 : 0)]
+  const right = (share: number) => (index % 10 < share ? 1 : 0)
   return {
-    id: `row/${one}`,
     dataset: "made-up",
     prompt: `prompt ${index}`,
-    scores: { best: right(10), near: right(9.5), middling: right(7), low: right(5), lost: right(2) }
+    scores: { best: 1, near: 1, middling: right(7), low: right(5), lost: right(2) }
   }
 })
 

@@ -1,4 +1,4 @@
-/** The gateway as operators run it, `node src/main.ts` in a process of its own, to be killed. */
+/** The gateway as operators run it, `node src/main.ts` in a process of its own, to be killed or measured. */
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { join } from "node:path"
 import process from "node:process"
@@ -9,7 +9,7 @@ export class GatewayProcess {
   readonly url: string
   /** What it said last, for when a suite fails. */
   readonly lines: Array<string> = []
-  private readonly child: ChildProcess
+  readonly child: ChildProcess
   /** The exit code; `null` when a signal ended it. */
   readonly ended: Promise<number | null>
   /** True once it listens; false when it ended before that. */
