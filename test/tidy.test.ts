@@ -206,6 +206,7 @@ describe("the source", () => {
   const handWritten = /\.(ts|js|mjs|css|html|sql)$/
   const paths = [
     ...filesUnder("src"),
+    ...filesUnder("tools"),
     ...filesUnder("test"),
     ...filesUnder(".").filter((path) => /^\w+\.config\.ts$/.test(path))
   ]

@@ -135,7 +135,8 @@ const ModelEntry = Schema.Struct({
     description: "Whose published figures the profiles are from. For the reader: no request is routed by it."
   }),
   profile_estimates: Schema.optionalKey(Schema.Array(ProfileEstimate)).annotateKey({
-    description: "What of the profiles had no figures and was estimated by the rules of PROFILES.md."
+    description:
+      "What of the profiles had no figures and was estimated by the rules in tools/capability-profiles/README.md."
   })
 })
 export type ModelEntry = typeof ModelEntry.Type

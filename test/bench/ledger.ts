@@ -20,8 +20,8 @@ import { organizationId, type OrganizationId, type RequestId, requestId } from "
 import { type Picodollars, picodollars } from "../../src/domain/Money.ts"
 import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
 import { verify } from "../../src/ledger/Verify.ts"
-import { quantile } from "../../src/routing/training/Measures.ts"
 import { Database } from "../../src/sql/Database.ts"
+import { quantile } from "../../tools/router-training/Measures.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
 
 const callers = 64

@@ -5,10 +5,10 @@ import { Result } from "effect"
 import shipped from "../../src/catalog/catalog.json" with { type: "json" }
 import { type CatalogFile, fromJson } from "../../src/catalog/CatalogFile.ts"
 import { type Axis, axes, type Profile } from "../../src/catalog/Model.ts"
-import type { Subjects } from "../../src/catalog/profiles/Derivation.ts"
-import { sourceDates } from "../../src/catalog/profiles/Scale.ts"
-import subjects from "../../src/catalog/profiles/subjects.json" with { type: "json" }
 import type { Tier } from "../../src/domain/Reasoning.ts"
+import type { Subjects } from "../../tools/capability-profiles/Derivation.ts"
+import { sourceDates } from "../../tools/capability-profiles/Scale.ts"
+import subjects from "../../tools/capability-profiles/subjects.json" with { type: "json" }
 
 type Entry = NonNullable<CatalogFile["models"]>[number]
 

@@ -9,8 +9,8 @@ import { Result, Schema } from "effect"
 
 import { axes } from "../../src/catalog/Model.ts"
 import { trainedDemand } from "../../src/routing/TrainedDemand.ts"
-import { areaUnderCurve } from "../../src/routing/training/Measures.ts"
 import { read, shipped } from "../../src/routing/Weights.ts"
+import { areaUnderCurve } from "../../tools/router-training/Measures.ts"
 import { requestOf } from "./TestModels.ts"
 
 const Row = Schema.fromJsonString(

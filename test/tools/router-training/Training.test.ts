@@ -4,9 +4,9 @@ import { Effect, Exit, FileSystem } from "effect"
 
 import { saying } from "../../../src/domain/Conversation.ts"
 import { trainedDemand } from "../../../src/routing/TrainedDemand.ts"
-import { mayTrainOn, type Row } from "../../../src/routing/training/Rows.ts"
-import { train } from "../../../src/routing/training/Training.ts"
 import { encode } from "../../../src/routing/Weights.ts"
+import { mayTrainOn, type Row } from "../../../tools/router-training/Rows.ts"
+import { train } from "../../../tools/router-training/Training.ts"
 
 /** Names of stars are tables to the trainer here: no other data says so. */
 const rows: ReadonlyArray<Row> = Array.from({ length: 400 }, (_, index) => {

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-/** Measures the router by cross-validation: `node src/routing/training/evaluate.ts --data DIR`. See EVALUATION.md. */
+/** Measures the router by cross-validation: `node tools/router-training/evaluate.ts --data DIR`. See EVALUATION.md. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 
-import { load } from "../../catalog/Catalog.ts"
-import { trainedDemand } from "../TrainedDemand.ts"
+import { load } from "../../src/catalog/Catalog.ts"
+import { trainedDemand } from "../../src/routing/TrainedDemand.ts"
 import { type Findings, latencyOf, measure, orderOf, steadinessOf } from "./Evaluation.ts"
 import { accuraciesOf, gapRecovered } from "./Measures.ts"
 import { poolQualityOf } from "./Pool.ts"

@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 /**
- * `node src/catalog/profiles/derive.ts FIGURES`: derives the profiles of the shipped catalog from a directory of
+ * `node tools/capability-profiles/derive.ts FIGURES`: derives the profiles of the shipped catalog from a directory of
  * published figures, and writes them into `catalog.json`; `npx oxfmt src/catalog/catalog.json` then lays the file out.
  *
  * Run by hand when figures or subjects have changed. Everything else in the catalog stays as it is, and the same
- * figures write the same file. The files of figures are named in `Figures.ts` and described in `../PROFILES.md`.
+ * figures write the same file. The files of figures are named in `Figures.ts` and described in
+ * `README.md` beside it.
  */
 import { fileURLToPath } from "node:url"
 
@@ -13,7 +14,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Console, Data, Effect, FileSystem, Option, Path } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 
-import type { CatalogFile, ModelEntry } from "../CatalogFile.ts"
+import type { CatalogFile, ModelEntry } from "../../src/catalog/CatalogFile.ts"
 import { type Cells, derive, faultsOf, tiers } from "./Derivation.ts"
 import { type Figures, figuresOf, formats } from "./Figures.ts"
 import { fieldsOf } from "./Provenance.ts"
@@ -45,7 +46,7 @@ const withProfiles = (cells: ReadonlyMap<string, Cells>, entry: ModelEntry): Mod
 const textOf = (catalog: CatalogFile): string =>
   JSON.stringify(catalog, null, 2).replace(/\{\s+"(?:name|tiers)": [^{}]*?\}/g, (entry) => entry.replace(/\s+/g, " "))
 
-const catalogPath = fileURLToPath(new URL("../catalog.json", import.meta.url))
+const catalogPath = fileURLToPath(new URL("../../src/catalog/catalog.json", import.meta.url))
 
 const command = Command.make(
   "derive",

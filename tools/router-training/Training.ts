@@ -4,9 +4,9 @@
  */
 import { Effect, Stream } from "effect"
 
-import { axes } from "../../catalog/Model.ts"
-import { usualGain } from "../TrainedDemand.ts"
-import type { Weights } from "../Weights.ts"
+import { axes } from "../../src/catalog/Model.ts"
+import { usualGain } from "../../src/routing/TrainedDemand.ts"
+import type { Weights } from "../../src/routing/Weights.ts"
 import { chatKind, sharesAmong, type Work } from "./ChatKinds.ts"
 import { type Dice, dice, seedOf } from "./Dice.ts"
 import { chatGainOf, chatKindOf, gainOfHardness, type Meaning, meaningOf } from "./Labels.ts"

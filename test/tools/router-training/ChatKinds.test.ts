@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import { chatKind, isChatKind, sharesAmong } from "../../../src/routing/training/ChatKinds.ts"
-import { chatGainOf, chatKindOf, meaningOf } from "../../../src/routing/training/Labels.ts"
+import { chatKind, isChatKind, sharesAmong } from "../../../tools/router-training/ChatKinds.ts"
+import { chatGainOf, chatKindOf, meaningOf } from "../../../tools/router-training/Labels.ts"
 
 const kinds = ["coding", "writing", "roleplay", "fermi", "common-sense", "translation", "smalltalk", "agentic"]
 

@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import { dice } from "../../../src/routing/training/Dice.ts"
-import { optionsAnew, perturbed, typos, withExamples, wrapped } from "../../../src/routing/training/Perturb.ts"
-import { heldOutWrappers, trainingWrappers } from "../../../src/routing/training/Wrappers.ts"
+import { dice } from "../../../tools/router-training/Dice.ts"
+import { optionsAnew, perturbed, typos, withExamples, wrapped } from "../../../tools/router-training/Perturb.ts"
+import { heldOutWrappers, trainingWrappers } from "../../../tools/router-training/Wrappers.ts"
 
 const question = "Which gas do plants take in?\nA. Oxygen\nB. Carbon dioxide\nC) Helium\nSay why."
 

@@ -1,8 +1,8 @@
 /** Rows as examples: the learner reads a prompt exactly as the router reads a request. */
-import { saying } from "../../domain/Conversation.ts"
-import { surfaceOf } from "../Surface.ts"
-import { lengthScale, makeTextFeatures, readTextFeatures } from "../TextFeatures.ts"
-import { denseInputs } from "../Weights.ts"
+import { saying } from "../../src/domain/Conversation.ts"
+import { surfaceOf } from "../../src/routing/Surface.ts"
+import { lengthScale, makeTextFeatures, readTextFeatures } from "../../src/routing/TextFeatures.ts"
+import { denseInputs } from "../../src/routing/Weights.ts"
 import type { Example } from "./Learner.ts"
 
 const features = makeTextFeatures()

@@ -3,7 +3,7 @@
  * there are no outcomes of open chat that are free to use, and how many prompts of a kind there are says nothing, since
  * more were written of those that are hard to tell.
  */
-import type { Axis } from "../../catalog/Model.ts"
+import type { Axis } from "../../src/catalog/Model.ts"
 
 /** Of all chat, in proportion to each other. */
 const shares = {

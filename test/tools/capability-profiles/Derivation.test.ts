@@ -2,13 +2,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 
-import { type Axis, axes } from "../../src/catalog/Model.ts"
-import { derive, faultsOf, type Subjects, tiers } from "../../src/catalog/profiles/Derivation.ts"
-import { type Figures, figuresOf, formats } from "../../src/catalog/profiles/Figures.ts"
-import { benchmarks, levelOf, livebench, type Points, votes } from "../../src/catalog/profiles/Points.ts"
-import { fieldsOf } from "../../src/catalog/profiles/Provenance.ts"
-import { gain, gauges, type SourceName, sourceDates } from "../../src/catalog/profiles/Scale.ts"
-import shipped from "../../src/catalog/profiles/subjects.json" with { type: "json" }
+import { type Axis, axes } from "../../../src/catalog/Model.ts"
+import { derive, faultsOf, type Subjects, tiers } from "../../../tools/capability-profiles/Derivation.ts"
+import { type Figures, figuresOf, formats } from "../../../tools/capability-profiles/Figures.ts"
+import { benchmarks, levelOf, livebench, type Points, votes } from "../../../tools/capability-profiles/Points.ts"
+import { fieldsOf } from "../../../tools/capability-profiles/Provenance.ts"
+import { gain, gauges, type SourceName, sourceDates } from "../../../tools/capability-profiles/Scale.ts"
+import shipped from "../../../tools/capability-profiles/subjects.json" with { type: "json" }
 
 /** Rows in which every column of a source has the same figure. */
 const figuresWith = (rows: { readonly [S in SourceName]?: { readonly [row: string]: number } }): Figures => {

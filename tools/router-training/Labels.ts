@@ -2,8 +2,8 @@
  * What the labels of public data mean on our axes. A label that names a skill we do not measure counts as the skills it
  * needs; one that says nothing leaves every axis open, and open axes are not trained on.
  */
-import { type Axis, axes } from "../../catalog/Model.ts"
-import { usualGain } from "../TrainedDemand.ts"
+import { type Axis, axes } from "../../src/catalog/Model.ts"
+import { usualGain } from "../../src/routing/TrainedDemand.ts"
 import { chatKind, type ChatKindName, isChatKind } from "./ChatKinds.ts"
 import { chatLabelOf } from "./ChatLabels.ts"
 import type { Row } from "./Rows.ts"

@@ -2,9 +2,9 @@
  * Routing among several models whose answers were graded and priced. How good a model is at an axis is estimated on
  * half of the rows, by how it did where that axis was asked; quality over cost is measured on the other half.
  */
-import { axes, perAxis, type Profile } from "../../catalog/Model.ts"
-import type { Demand } from "../Demand.ts"
-import { shortfall } from "../Ranking.ts"
+import { axes, perAxis, type Profile } from "../../src/catalog/Model.ts"
+import type { Demand } from "../../src/routing/Demand.ts"
+import { shortfall } from "../../src/routing/Ranking.ts"
 import { mean, type Offers, qualityOverCost } from "./Measures.ts"
 
 export interface Priced {

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import { type Priced, pricedModelsOf, poolQualityOf } from "../../../src/routing/training/Pool.ts"
-import { flatProfile } from "../TestModels.ts"
+import { type Priced, pricedModelsOf, poolQualityOf } from "../../../tools/router-training/Pool.ts"
+import { flatProfile } from "../../routing/TestModels.ts"
 
 /** A cheap coder and a dear mathematician, on as much code as mathematics. */
 const rows: ReadonlyArray<Priced> = Array.from({ length: 80 }, (_, index) => {

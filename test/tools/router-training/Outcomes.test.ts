@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import { emptySurvey, groupingsOf, note, scoredBy } from "../../../src/routing/training/Outcomes.ts"
-import type { Row } from "../../../src/routing/training/Rows.ts"
+import { emptySurvey, groupingsOf, note, scoredBy } from "../../../tools/router-training/Outcomes.ts"
+import type { Row } from "../../../tools/router-training/Rows.ts"
 
 /** Of every ten prompts: the strong are right on all, the weak on seven and five, and one on too few to be compared. */
 const rows: ReadonlyArray<Row> = Array.from({ length: 100 }, (_, index) => {

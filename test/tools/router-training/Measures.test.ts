@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 
-import { accuraciesOf, gapRecovered, type Outcome, qualityOverCost } from "../../../src/routing/training/Measures.ts"
+import { accuraciesOf, gapRecovered, type Outcome, qualityOverCost } from "../../../tools/router-training/Measures.ts"
 
 const outcome = (score: number, strong: number, weak: number): Outcome => ({ score, strong, weak })
 

@@ -3,8 +3,8 @@ import { assert, describe, it } from "@effect/vitest"
 import { saying } from "../../../src/domain/Conversation.ts"
 import { lengthScale } from "../../../src/routing/TextFeatures.ts"
 import { trainedDemand, usualGain } from "../../../src/routing/TrainedDemand.ts"
-import { learnDifficulty, makeLearner, quantise, skillsOf } from "../../../src/routing/training/Learner.ts"
-import { exampleOf } from "../../../src/routing/training/Reading.ts"
+import { learnDifficulty, makeLearner, quantise, skillsOf } from "../../../tools/router-training/Learner.ts"
+import { exampleOf } from "../../../tools/router-training/Reading.ts"
 
 describe("Learner", () => {
   it("learns difficulty that the router reads the same way, in short texts and in long ones", () => {

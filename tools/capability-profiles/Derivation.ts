@@ -1,11 +1,11 @@
+import { type Axis, axes } from "../../src/catalog/Model.ts"
 /**
  * Derives capability profiles from published figures: measured where there are figures, estimated by fixed rules where
  * there are none, and every level knows which of the two it is.
  *
- * Pure: the same figures and subjects give the same profiles. The rules are written out in `../PROFILES.md`.
+ * Pure: the same figures and subjects give the same profiles. The rules are in `README.md` beside this file.
  */
-import type { Tier } from "../../domain/Reasoning.ts"
-import { type Axis, axes } from "../Model.ts"
+import type { Tier } from "../../src/domain/Reasoning.ts"
 import { type Figures, mean } from "./Figures.ts"
 import { levelOf } from "./Points.ts"
 import { gain, type Gauge, gauges, kin, shareOfLow, type SourceName, weightMeasured } from "./Scale.ts"

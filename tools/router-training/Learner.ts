@@ -3,9 +3,9 @@
  * what a weight has already moved. Difficulty: ridge regression by dual coordinate ascent, which needs one number per
  * example and finds the exact optimum, over the same words and, with the skills fixed, over the look of the text.
  */
-import { axes } from "../../catalog/Model.ts"
-import { bucketCount } from "../TextFeatures.ts"
-import { columns, crossInputs, denseInputs, difficultyColumn, type Weights } from "../Weights.ts"
+import { axes } from "../../src/catalog/Model.ts"
+import { bucketCount } from "../../src/routing/TextFeatures.ts"
+import { columns, crossInputs, denseInputs, difficultyColumn, type Weights } from "../../src/routing/Weights.ts"
 
 /** One text as the learner sees it: buckets with their values, of length 1 together, and the look of the text. */
 export interface Example {

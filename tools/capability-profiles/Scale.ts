@@ -1,8 +1,8 @@
 /**
  * Which published figures feed which axis of capability. Nothing else does: an axis that no figure here reaches is
- * estimated, by the rules of `Derivation.ts`, and the catalog says so. The reasons are in `../PROFILES.md`.
+ * estimated, by the rules of `Derivation.ts`, and the catalog says so. The reasons are in `README.md` beside this file.
  */
-import type { Axis } from "../Model.ts"
+import type { Axis } from "../../src/catalog/Model.ts"
 import { benchmarks, livebench, type Points, votes } from "./Points.ts"
 
 /** The day or the month that the figures were published, or last grew. */

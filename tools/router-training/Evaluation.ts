@@ -4,11 +4,11 @@
  */
 import { Clock, Effect, Stream } from "effect"
 
-import { type Axis, axes, type Model, perAxis, type Profile } from "../../catalog/Model.ts"
-import { saying } from "../../domain/Conversation.ts"
-import { promptTokens } from "../../domain/TokenCount.ts"
-import type { Demand, DemandModel } from "../Demand.ts"
-import { rank, shortfall } from "../Ranking.ts"
+import { type Axis, axes, type Model, perAxis, type Profile } from "../../src/catalog/Model.ts"
+import { saying } from "../../src/domain/Conversation.ts"
+import { promptTokens } from "../../src/domain/TokenCount.ts"
+import type { Demand, DemandModel } from "../../src/routing/Demand.ts"
+import { rank, shortfall } from "../../src/routing/Ranking.ts"
 import { chatKind } from "./ChatKinds.ts"
 import { type Dice, dice } from "./Dice.ts"
 import { chatKindOf } from "./Labels.ts"

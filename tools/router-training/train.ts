@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-/** Trains the router's weights: `node src/routing/training/train.ts --data DIR --out FILE`. See README.md beside it. */
+/** Trains the router's weights: `node tools/router-training/train.ts --data DIR --out FILE`. See `README.md` here. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, FileSystem } from "effect"
 import { Command, Flag } from "effect/cli"
 
-import { encode } from "../Weights.ts"
+import { encode } from "../../src/routing/Weights.ts"
 import { foldOf, passes, train } from "./Training.ts"
 
 const command = Command.make(
