@@ -1,72 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
-import { ConfigProvider, Effect, Option, Redacted } from "effect"
+import { ConfigProvider, Effect, Option } from "effect"
 
-import type { Provider } from "../src/catalog/Provider.ts"
 import * as Config from "../src/Config.ts"
-import { providerId } from "../src/domain/Ids.ts"
-
-const bedrock: Provider = {
-  id: providerId("bedrock"),
-  protocol: "bedrock-converse",
-  dialect: "generic",
-  baseUrl: "https://bedrock-runtime.{region}.amazonaws.com",
-  apiKeyEnv: "AWS_BEARER_TOKEN_BEDROCK",
-  baseUrlEnv: "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
-  auth: "aws-sigv4"
-}
-
-/** The account that these variables make: where it is called, by which key, and who signs. */
-const accountOf = Effect.fnUntraced(function* (env: Record<string, string>, provider = bedrock) {
-  const account = yield* Config.account(provider).pipe(
-    Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env }))
-  )
-  if (account === undefined) return undefined
-  const { apiKey, aws, baseUrl } = account
-  const signer =
-    aws &&
-    [aws.accessKeyId, aws.secretAccessKey, aws.sessionToken].map((value) =>
-      Redacted.isRedacted(value) ? Redacted.value(value) : value
-    )
-  return { baseUrl, key: Redacted.value(apiKey), ...(signer && { signer, region: aws.region }) }
-})
-
-const credentials = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret" }
-const regional = (region: string): string => `https://bedrock-runtime.${region}.amazonaws.com`
-
-describe("an account with AWS", () => {
-  it.effect.each<readonly [Record<string, string>, unknown]>([
-    [{}, undefined],
-    [{ AWS_ACCESS_KEY_ID: "id" }, undefined],
-    [{ AWS_BEARER_TOKEN_BEDROCK: "key" }, { baseUrl: regional("us-east-1"), key: "key" }],
-    [
-      { AWS_BEARER_TOKEN_BEDROCK: "key", ...credentials, AWS_REGION: "eu-west-1" },
-      { baseUrl: regional("eu-west-1"), key: "key" }
-    ],
-    [
-      { ...credentials, AWS_DEFAULT_REGION: "eu-west-1" },
-      { baseUrl: regional("eu-west-1"), key: "", signer: ["id", "secret", undefined], region: "eu-west-1" }
-    ],
-    [
-      {
-        ...credentials,
-        AWS_SESSION_TOKEN: "token",
-        AWS_REGION: "eu-west-1",
-        AWS_ENDPOINT_URL_BEDROCK_RUNTIME: "http://127.0.0.1:1/"
-      },
-      { baseUrl: "http://127.0.0.1:1", key: "", signer: ["id", "secret", "token"], region: "eu-west-1" }
-    ]
-  ])("of %j", ([env, expected]) =>
-    Effect.gen(function* () {
-      assert.deepStrictEqual<unknown>(yield* accountOf(env), expected)
-    })
-  )
-
-  it.effect("switches no other provider on", () =>
-    Effect.gen(function* () {
-      assert.isUndefined(yield* accountOf(credentials, { ...bedrock, apiKeyEnv: "ACME_API_KEY", auth: "bearer" }))
-    })
-  )
-})
 
 describe("SERVICE_NAME", () => {
   const read = (name: string) =>

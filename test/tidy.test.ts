@@ -1,10 +1,9 @@
 /**
- * The style of the house, checked by a program. Every rule is first shown a sample that breaks it and one that keeps
+ * The style of the project, checked by a program. Every rule is first shown a sample that breaks it and one that keeps
  * it, then the project's own text.
  */
 import { assert, describe, it } from "@effect/vitest"
 
-import { limits, rules } from "./support/HouseRules.ts"
 import {
   configuredRegistry,
   pinnedRegistries,
@@ -14,6 +13,7 @@ import {
   unprovedCodes
 } from "./support/PublishedText.ts"
 import { filesUnder, publishedFiles, readText, sourceFile, type SourceTree } from "./support/SourceTree.ts"
+import { limits, rules } from "./support/StyleRules.ts"
 
 const treeOf = (files: Record<string, string>): SourceTree =>
   Object.entries(files).map(([path, text]) => sourceFile(path, text))
@@ -40,12 +40,14 @@ const samples = {
     breaks: {
       "src/domain/Money.ts": 'import type { Model } from "../catalog/Model.ts"',
       "src/catalog/Model.ts": '\nexport type { Api } from "../api/Api.ts"',
-      "src/ledger/Pricing.ts": 'type A = import("../usage/Receipt.ts").A',
+      "src/ledger/Pricing.ts": 'type A = import("../receipts/Receipt.ts").A',
       "src/gateway/CompleteChat.ts": 'import { Api } from "../api/Api.ts"\nimport { x } from "../sql/Sql.ts"',
-      "src/http/Server.ts": 'export * from "../sql/Sql.ts"\nimport { x } from "../providers/Upstream.ts"',
-      "src/sandbox/Sandbox.ts": 'import { x } from "../providers/Target.ts"',
-      "src/providers/protocols/Gemini.ts": 'import { x } from "../Target.ts"\nimport { y } from "../../Config.ts"',
-      "src/routing/Router.ts": 'const x = await import("../main.ts")\nimport y from "../../package.json"',
+      "src/http/Server.ts": 'export * from "../sql/Sql.ts"\nimport { x } from "../providers/transport/Auth.ts"',
+      "src/sandbox/Sandbox.ts": 'import { x } from "../providers/dispatch/Target.ts"',
+      "src/providers/protocols/gemini/Request.ts": 'import { x } from "../../dispatch/Target.ts"',
+      "src/providers/protocols/shared/Field.ts": 'import { x } from "../gemini/Request.ts"',
+      "src/routing/Router.ts":
+        'const x = await import("../main.ts")\nimport y from "../../package.json"\nimport "../../tools/a/A.ts"',
       "src/attic/Old.ts": 'import { x } from "../domain/Money.ts"'
     },
     at: [
@@ -57,18 +59,21 @@ const samples = {
       "src/http/Server.ts:1",
       "src/http/Server.ts:2",
       "src/sandbox/Sandbox.ts:1",
-      "src/providers/protocols/Gemini.ts:1",
-      "src/providers/protocols/Gemini.ts:2",
+      "src/providers/protocols/gemini/Request.ts:1",
+      "src/providers/protocols/shared/Field.ts:1",
       "src/routing/Router.ts:1",
       "src/routing/Router.ts:2",
+      "src/routing/Router.ts:3",
       "src/attic/Old.ts:1"
     ],
     keeps: {
       "src/main.ts": 'import { a } from "./sql/Sql.ts"\nimport { b } from "./sandbox/Sandbox.ts"',
       "src/gateway/CompleteChat.ts": 'import { a } from "../api/Errors.ts"\nimport { b } from "../ledger/Pricing.ts"',
-      "src/http/Server.ts": 'import { a } from "../providers/Dispatch.ts"',
+      "src/http/Server.ts": 'import { a } from "../providers/dispatch/Dispatch.ts"',
       "src/ledger/Pricing.ts": 'import { a } from "../sql/Sql.ts"\nimport { b } from "./Hold.ts"\nimport "effect"',
-      "src/providers/protocols/Gemini.ts": 'import { a } from "./Protocol.ts"\nimport b from "../ReasoningDetails.ts"',
+      "src/providers/protocols/gemini/Request.ts":
+        'import { a } from "../Protocol.ts"\nimport { b } from "../shared/B.ts"',
+      "tools/a/A.ts": 'import { a } from "../../src/routing/Router.ts"',
       "test/main.test.ts": 'import { a } from "../src/main.ts"',
       "src/domain/Ids.ts": 'const text = `import { a } from "../main.ts"`'
     }
@@ -81,7 +86,7 @@ const samples = {
     at: ["src/gateway/A.ts:1", "src/gateway/A.ts:2", "src/http/B.ts:1", "src/http/B.ts:2"],
     keeps: {
       "src/ledger/CreditLedger.ts": "heldRequestId(request)",
-      "src/providers/Dispatch.ts": "interface Call { readonly held: HeldRequestId }",
+      "src/providers/dispatch/Dispatch.ts": "interface Call { readonly held: HeldRequestId }",
       "test/a/A.ts": "heldRequestId(id)"
     }
   },
@@ -95,8 +100,8 @@ const samples = {
     at: ["src/a/C.ts:1", "src/a/Self.ts:1"],
     keeps: {
       "src/a/A.ts": 'import { b } from "./B.ts"\nimport { c } from "./C.ts"',
-      "src/a/B.ts": 'import { c } from "./C.ts"\nimport type { A } from "./A.ts"',
-      "src/a/C.ts": 'type A = import("./A.ts").A'
+      "src/a/B.ts": 'import { c } from "./C.ts"',
+      "src/a/C.ts": 'import { a } from "effect"'
     }
   },
   specifiers: {
@@ -193,7 +198,7 @@ const samples = {
 
 const ruleNames = Object.keys(rules) as ReadonlyArray<keyof typeof rules>
 
-describe("a house rule", () => {
+describe("a style rule", () => {
   it.each(ruleNames)("%s reports what breaks it, and only that", (name) => {
     const { at, breaks, keeps }: Sample = samples[name]
     const places = rules[name].check(treeOf(breaks)).map(placeOf)

@@ -21,7 +21,7 @@ import { ModelCard, ModelList } from "./Models.ts"
 import { Transcription, TranscriptionForm } from "./Transcription.ts"
 
 /** Who the request in hand is from. */
-export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()("tollgate/api/CurrentCaller") {}
+export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()("tollgate/api/Api/CurrentCaller") {}
 
 /** Knows the caller by their API key, and refuses before anything of the body is read. */
 export class Authorization extends HttpApiMiddleware.Service<

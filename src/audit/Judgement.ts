@@ -7,7 +7,7 @@ import type { OrganizationId, RequestId } from "../domain/Ids.ts"
 import { type Picodollars, zero } from "../domain/Money.ts"
 import { promptTokens } from "../domain/Usage.ts"
 import { chargeForDelivered } from "../ledger/Pricing.ts"
-import type { Receipt } from "../usage/Receipt.ts"
+import type { Receipt } from "../receipts/Receipt.ts"
 
 /** Each way in which the books can be wrong, and what it means. `unexplained_charge` alone is no contradiction. */
 export const checks = {

@@ -8,8 +8,8 @@ import { SqlClient } from "effect/sql"
 import { organizationId, requestId } from "../domain/Ids.ts"
 import { picodollars } from "../domain/Money.ts"
 import { leaseLifetime } from "../ledger/Lease.ts"
-import * as PriceList from "../usage/PriceList.ts"
-import * as StoredReceipt from "../usage/StoredReceipt.ts"
+import * as PriceList from "../receipts/PriceList.ts"
+import * as StoredReceipt from "../receipts/StoredReceipt.ts"
 import type { Evidence } from "./Judgement.ts"
 
 /** Requests in one page. A receipt is a few kilobytes. */

@@ -5,9 +5,9 @@
 import { Effect, FileSystem, Layer, Option } from "effect"
 import { Flag } from "effect/cli"
 
-import * as Accounts from "../catalog/Accounts.ts"
 import { Catalog, load, loadInstead, serve } from "../catalog/Catalog.ts"
 import { CatalogError } from "../catalog/CatalogFile.ts"
+import * as Accounts from "../catalog/ProviderAccounts.ts"
 import { settings } from "../Config.ts"
 
 export const catalog = Flag.String("catalog").pipe(

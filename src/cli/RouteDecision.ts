@@ -6,7 +6,7 @@ import { type Clock, Result } from "effect"
 
 import { normalise } from "../domain/Reasoning.ts"
 import { promptTokens } from "../domain/TokenCount.ts"
-import { type BodyError, read } from "../http/ChatBody.ts"
+import { type BodyError, read } from "../http/chat/ChatBody.ts"
 import type { Ask, Ranking, Router } from "../routing/Router.ts"
 
 export interface Decision {

@@ -9,13 +9,13 @@ import { axes, type Model } from "../catalog/Model.ts"
 import { costOf } from "../catalog/Price.ts"
 import type { ModelId } from "../domain/Ids.ts"
 import { add, type Picodollars, zero } from "../domain/Money.ts"
+import type { Receipt } from "../receipts/Receipt.ts"
+import type { Recent } from "../receipts/RecentRequests.ts"
 import type { AskFeatures } from "../routing/AskFeatures.ts"
 import type { Demand } from "../routing/Demand.ts"
 import { exclusionOf } from "../routing/Eligibility.ts"
 import type { Ranking, Router } from "../routing/Router.ts"
 import { lifetime } from "../routing/SessionPins.ts"
-import type { Receipt } from "../usage/Receipt.ts"
-import type { Recent } from "../usage/RecentRequests.ts"
 
 /** Requests and sums over them. `before` and `after` are the same requests. */
 interface Comparison {

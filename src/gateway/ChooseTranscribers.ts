@@ -7,7 +7,7 @@ import { Array as Arr, Context, Effect, Layer } from "effect"
 import * as Errors from "../api/Errors.ts"
 import { Catalog } from "../catalog/Catalog.ts"
 import { CatalogError } from "../catalog/CatalogFile.ts"
-import type { Target } from "../providers/Target.ts"
+import type { Target } from "../providers/dispatch/Target.ts"
 import { namedModel, shown, targetsOf } from "./Targets.ts"
 
 export interface Transcribers {

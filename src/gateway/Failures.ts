@@ -6,7 +6,7 @@ import * as Errors from "../api/Errors.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import type { Failure } from "../domain/Failure.ts"
 import type { LedgerError } from "../ledger/LedgerError.ts"
-import type { Exhausted } from "../providers/Dispatch.ts"
+import type { Exhausted } from "../providers/dispatch/Dispatch.ts"
 
 export const fromLedger = (error: LedgerError): Errors.InsufficientCredits | Errors.InternalError => {
   switch (error.reason._tag) {

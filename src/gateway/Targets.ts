@@ -4,7 +4,7 @@ import { Array as Arr, Effect } from "effect"
 import { InvalidModel } from "../api/Errors.ts"
 import type { Catalog } from "../catalog/Catalog.ts"
 import type { Model } from "../catalog/Model.ts"
-import type { Target } from "../providers/Target.ts"
+import type { Target } from "../providers/dispatch/Target.ts"
 
 export const targetsOf = (models: Arr.NonEmptyReadonlyArray<Model>): readonly [Target, ...Array<Target>] =>
   Arr.flatMap(models, (model) => Arr.map(model.endpoints, (endpoint): Target => ({ model, endpoint })))

@@ -7,13 +7,13 @@ import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder, HttpApiScalar, OpenApi } from "effect/http-api"
 
 import { Api } from "../api/Api.ts"
-import * as AuthorizationLayer from "./AuthorizationLayer.ts"
-import * as ChatHandlers from "./ChatHandlers.ts"
-import * as Edge from "./Edge.ts"
-import * as GenerationHandlers from "./GenerationHandlers.ts"
-import * as Health from "./Health.ts"
-import * as ModelHandlers from "./ModelHandlers.ts"
-import * as TranscriptionHandlers from "./TranscriptionHandlers.ts"
+import * as TranscriptionHandlers from "./audio/TranscriptionHandlers.ts"
+import * as ChatHandlers from "./chat/ChatHandlers.ts"
+import * as AuthorizationLayer from "./edge/AuthorizationLayer.ts"
+import * as Edge from "./edge/Edge.ts"
+import * as Health from "./edge/Health.ts"
+import * as GenerationHandlers from "./generation/GenerationHandlers.ts"
+import * as ModelHandlers from "./models/ModelHandlers.ts"
 
 export type ServerOptions = ChatHandlers.ChatOptions &
   TranscriptionHandlers.TranscriptionOptions &

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 
 import { errorTable } from "../../src/api/Errors.ts"
 import { modelId } from "../../src/domain/Ids.ts"
-import { maxFileBytes } from "../../src/http/TranscriptionForm.ts"
+import { maxFileBytes } from "../../src/http/audio/TranscriptionForm.ts"
 import { audioPart, field } from "../support/Multipart.ts"
 import {
   answers,

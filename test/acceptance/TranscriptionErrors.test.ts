@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 import { modelId } from "../../src/domain/Ids.ts"
-import { maxFileBytes } from "../../src/http/TranscriptionForm.ts"
+import { maxFileBytes } from "../../src/http/audio/TranscriptionForm.ts"
 import { as, refusal, settledBalance } from "../support/Chat.ts"
 import { audioPart, field, type PartSpec, silence } from "../support/Multipart.ts"
 import { describeGateway, type Reply, TestGateway, usd } from "../support/TestGateway.ts"

@@ -20,9 +20,9 @@ import type { AudioLength } from "../../src/domain/Transcription.ts"
 import { none, promptTokens, type Usage } from "../../src/domain/Usage.ts"
 import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
 import { chargeForDelivered } from "../../src/ledger/Pricing.ts"
-import * as PriceList from "../../src/usage/PriceList.ts"
-import type { Receipt } from "../../src/usage/Receipt.ts"
-import { encode } from "../../src/usage/StoredReceipt.ts"
+import * as PriceList from "../../src/receipts/PriceList.ts"
+import type { Receipt } from "../../src/receipts/Receipt.ts"
+import { encode } from "../../src/receipts/StoredReceipt.ts"
 import { newRequest, pico } from "../ledger/TestLedger.ts"
 
 /** A chat model with a tier, at this price of its input, and a transcription model priced by the time. */

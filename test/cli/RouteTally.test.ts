@@ -6,11 +6,11 @@ import { RouteTally } from "../../src/cli/RouteTally.ts"
 import { endpointId, modelId } from "../../src/domain/Ids.ts"
 import { picodollars } from "../../src/domain/Money.ts"
 import { none } from "../../src/domain/Usage.ts"
+import type { Receipt, RoutingFeatures } from "../../src/receipts/Receipt.ts"
 import { exclusionOf, requirementsOf } from "../../src/routing/Eligibility.ts"
 import { rank, rankFeatures } from "../../src/routing/Ranking.ts"
-import type { Receipt, RoutingFeatures } from "../../src/usage/Receipt.ts"
+import { features as plainFeatures, receiptOf } from "../receipts/receipts.ts"
 import { flatProfile, modelOf } from "../routing/TestModels.ts"
-import { features as plainFeatures, receiptOf } from "../usage/receipts.ts"
 
 /** A tally over these models, all of them served. */
 const tallyOf = (models: ReadonlyArray<Model>): RouteTally => {

@@ -4,7 +4,7 @@ import { Effect } from "effect"
 
 import { errorTable } from "../../src/api/Errors.ts"
 import { modelId } from "../../src/domain/Ids.ts"
-import { maxFileBytes } from "../../src/http/TranscriptionForm.ts"
+import { maxFileBytes } from "../../src/http/audio/TranscriptionForm.ts"
 import { onEmbedded } from "../clients/EmbeddedGateway.ts"
 import { as, type Json, receiptOf, user } from "../support/Chat.ts"
 import { audioPart } from "../support/Multipart.ts"

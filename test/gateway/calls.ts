@@ -19,7 +19,7 @@ import { none, type Usage } from "../../src/domain/Usage.ts"
 import type { ChatCall } from "../../src/gateway/ChatCall.ts"
 import type { ChatInput } from "../../src/gateway/ChatInput.ts"
 import type { Hold } from "../../src/ledger/CreditLedger.ts"
-import type { Target } from "../../src/providers/Target.ts"
+import type { Target } from "../../src/providers/dispatch/Target.ts"
 
 const id = "018f4f6e-0000-7000-8000-000000000001"
 

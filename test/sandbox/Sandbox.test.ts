@@ -6,9 +6,9 @@ import { fold } from "../../src/domain/Completion.ts"
 import type { ChatRequest, Message } from "../../src/domain/Conversation.ts"
 import { endpointId, modelId, providerId } from "../../src/domain/Ids.ts"
 import { promptTokens } from "../../src/domain/Usage.ts"
-import { Dispatch } from "../../src/providers/Dispatch.ts"
-import type { Target } from "../../src/providers/Target.ts"
-import { held, request, targetOf } from "../providers/ScriptedProvider.ts"
+import { Dispatch } from "../../src/providers/dispatch/Dispatch.ts"
+import type { Target } from "../../src/providers/dispatch/Target.ts"
+import { held, request, targetOf } from "../providers/dispatch/ScriptedProvider.ts"
 import * as SandboxDispatch from "./SandboxDispatch.ts"
 
 const auths = {

@@ -1,5 +1,5 @@
 /**
- * The project's own text, as data for the house rules: files with their syntax tree, imports and functions. Syntax is
+ * The project's own text, as data for the style rules: files with their syntax tree, imports and functions. Syntax is
  * read by a real parser, so that a word in a string or in a comment is never taken for code.
  */
 import { execFileSync } from "node:child_process"

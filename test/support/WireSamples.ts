@@ -3,7 +3,7 @@
  * compiler refuses a protocol that is missing here.
  */
 import type { ChatProtocolName } from "../../src/catalog/Model.ts"
-import { message } from "../../src/sandbox/BedrockWire.ts"
+import { message } from "../../src/sandbox/protocols/bedrock-converse/Response.ts"
 import { dataLine, type Json, namedEvent, openaiChunk, openaiUsageChunk } from "./ScriptedProvider.ts"
 
 export interface WireSample {

@@ -1,10 +1,10 @@
-import { type Axis, axes } from "../../src/catalog/Model.ts"
 /**
  * Derives capability profiles from published figures: measured where there are figures, estimated by fixed rules where
  * there are none, and every level knows which of the two it is.
  *
  * Pure: the same figures and subjects give the same profiles. The rules are in `README.md` beside this file.
  */
+import { type Axis, axes } from "../../src/catalog/Model.ts"
 import type { Tier } from "../../src/domain/Reasoning.ts"
 import { type Figures, mean } from "./Figures.ts"
 import { levelOf } from "./Points.ts"

@@ -1,9 +1,9 @@
-import type { ModelEntry } from "../../src/catalog/CatalogFile.ts"
-import { type Axis, axes, perAxis, type Profile } from "../../src/catalog/Model.ts"
 /**
  * Derived profiles in the form of a catalog entry: the levels, and for every one of them either its sources or what it
  * was estimated from. What the estimates do not name was measured.
  */
+import type { ModelEntry } from "../../src/catalog/CatalogFile.ts"
+import { type Axis, axes, perAxis, type Profile } from "../../src/catalog/Model.ts"
 import type { Tier } from "../../src/domain/Reasoning.ts"
 import type { Cells } from "./Derivation.ts"
 import { type SourceName, sourceDates } from "./Scale.ts"

@@ -1,11 +1,11 @@
 /** All protocols by name. The compiler refuses a protocol name of the catalog that is missing here. */
 import type { ChatProtocolName, TranscriptionProtocolName } from "../../catalog/Model.ts"
-import { anthropicMessages } from "./AnthropicMessages.ts"
-import { bedrockConverse } from "./BedrockConverse.ts"
-import { gemini } from "./Gemini.ts"
-import { openAiChat } from "./OpenAiChat.ts"
-import { openAiResponses } from "./OpenAiResponses.ts"
-import { openAiTranscription } from "./OpenAiTranscription.ts"
+import { anthropicMessages } from "./anthropic-messages/AnthropicMessages.ts"
+import { bedrockConverse } from "./bedrock-converse/BedrockConverse.ts"
+import { gemini } from "./gemini/Gemini.ts"
+import { openAiChat } from "./openai-chat/OpenAiChat.ts"
+import { openAiResponses } from "./openai-responses/OpenAiResponses.ts"
+import { openAiTranscription } from "./openai-transcription/OpenAiTranscription.ts"
 import type { Protocol, TranscriptionProtocol } from "./Protocol.ts"
 
 export const protocols: { readonly [Name in ChatProtocolName]: Protocol } = {

@@ -1,0 +1,137 @@
+/**
+ * From the body of a chat request to what the gateway works with: the contract's checks in the contract's order, its
+ * aliases and defaults applied. Every refusal names the field and the rule, and none of them quotes the conversation.
+ */
+import { Exit, Result, Schema, SchemaIssue } from "effect"
+
+import { ChatRequest as Wire } from "../../api/ChatRequest.ts"
+import { InvalidCallName, InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
+import type { ChatInput } from "../../gateway/ChatInput.ts"
+import * as JsonBody from "../edge/JsonBody.ts"
+import { isLabel, labelRule, maxCallNameLength } from "../edge/Labels.ts"
+import { ttlOf, toInput } from "./ChatInputFromWire.ts"
+
+export type BodyError = InvalidRequest | InvalidModel | InvalidCallName | UnsupportedParameter
+
+export interface Surroundings {
+  /** `<service>-auto`. */
+  readonly autoModel: string
+  /** Header `x-session-id`. */
+  readonly sessionHeader: string | undefined
+}
+
+const maxSessionLength = 256
+
+type Fields = { readonly [name: string]: unknown }
+
+/** Reads, checks and translates. */
+export const read = (text: string, surroundings: Surroundings): Result.Result<ChatInput, BodyError> => {
+  const parsed = JsonBody.parse(text)
+  if (Result.isFailure(parsed)) return Result.fail(InvalidRequest.of(parsed.failure.message))
+  const fields = parsed.success
+  if (typeof fields !== "object" || fields === null || Array.isArray(fields)) {
+    return Result.fail(InvalidRequest.of("The request body must be a JSON object"))
+  }
+  // A non-null object that is no array.
+  return check(fields as Fields, surroundings)
+}
+
+const check = (fields: Fields, surroundings: Surroundings): Result.Result<ChatInput, BodyError> => {
+  const refused = unsupported(fields) ?? badCallName(fields["metadata"]) ?? badSessionHeader(surroundings.sessionHeader)
+  if (refused !== undefined) return Result.fail(refused)
+  const modelIsText = fields["model"] === undefined || fields["model"] === null || typeof fields["model"] === "string"
+  const decoded = decode(modelIsText ? fields : { ...fields, model: null })
+  if (Exit.isFailure(decoded)) return Result.fail(InvalidRequest.of(explain(decoded)))
+  const wire = decoded.value
+  const inconsistent = badToolReferences(wire) ?? badCacheControl(wire)
+  if (inconsistent !== undefined) return Result.fail(InvalidRequest.of(inconsistent))
+  if (!modelIsText) return Result.fail(InvalidModel.of("model must be the id of a model, as text"))
+  return Result.succeed(toInput(wire, surroundings))
+}
+
+const decode = Schema.decodeUnknownExit(Wire)
+
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null
+
+const refusedParameters = ["audio", "web_search_options", "functions", "function_call"] as const
+
+const unsupported = (fields: Fields): UnsupportedParameter | undefined => {
+  if (typeof fields["n"] === "number" && fields["n"] > 1) {
+    return UnsupportedParameter.of("n must be 1 or omitted: exactly one choice is returned")
+  }
+  for (const name of refusedParameters) {
+    if (isGiven(fields[name])) return UnsupportedParameter.of(`${name} is not supported${insteadOf[name] ?? ""}`)
+  }
+  const modalities = fields["modalities"]
+  return Array.isArray(modalities) && modalities.includes("audio")
+    ? UnsupportedParameter.of("modalities must be omitted or only text: audio output is not supported")
+    : undefined
+}
+
+const insteadOf: { readonly [name: string]: string } = {
+  functions: "; use tools",
+  function_call: "; use tool_choice"
+}
+
+const badCallName = (metadata: unknown): InvalidCallName | undefined => {
+  if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) return undefined
+  const name = (metadata as Fields)["call_name"]
+  if (!isGiven(name)) return undefined
+  return isLabel(name, maxCallNameLength)
+    ? undefined
+    : InvalidCallName.of(labelRule("metadata.call_name", maxCallNameLength))
+}
+
+const badSessionHeader = (header: string | undefined): InvalidRequest | undefined =>
+  header !== undefined && header.length > maxSessionLength
+    ? InvalidRequest.of(`x-session-id must have at most ${maxSessionLength} characters`)
+    : undefined
+
+/** A tool result must answer an earlier call, and a forced tool must be among the tools. */
+const badToolReferences = (wire: Wire): string | undefined => {
+  const called = new Set<string>()
+  for (const [index, message] of wire.messages.entries()) {
+    if (message.role === "assistant") message.tool_calls?.forEach((call) => called.add(call.id))
+    if (message.role === "tool" && !called.has(message.tool_call_id)) {
+      return `messages[${index}].tool_call_id: must equal an id of an earlier tool_calls entry`
+    }
+  }
+  const choice = wire.tool_choice
+  if (choice === undefined || choice === null || choice === "auto" || choice === "none") return undefined
+  const names = new Set(wire.tools?.map((tool) => tool.function.name))
+  if (names.size === 0) return "tool_choice: must not force a call when tools is empty"
+  return choice !== "required" && !names.has(choice.function.name)
+    ? "tool_choice.function.name: must be the name of one of tools"
+    : undefined
+}
+
+const badCacheControl = (wire: Wire): string | undefined => {
+  const rule = "must be a duration such as 5m, 1h or 1 hour"
+  if (ttlOf(wire.cache_control) === "malformed") return `cache_control.ttl: ${rule}`
+  for (const [at, message] of wire.messages.entries()) {
+    if (typeof message.content === "string" || !Array.isArray(message.content)) continue
+    for (const [index, part] of message.content.entries()) {
+      if (part.type === "text" && ttlOf(part.cache_control) === "malformed") {
+        return `messages[${at}].content[${index}].cache_control.ttl: ${rule}`
+      }
+    }
+  }
+  return undefined
+}
+
+const format = SchemaIssue.makeFormatterStandardSchemaV1()
+
+/** `messages[0].content: Missing key`, for the first thing that is wrong. */
+const explain = (exit: Exit.Failure<unknown, Schema.SchemaError>): string => {
+  const error = exit.cause.reasons.flatMap((reason) => (reason._tag === "Fail" ? [reason.error] : []))[0]
+  const first = error === undefined ? undefined : format(error.issue).issues[0]
+  if (first === undefined) return "The request body is not a valid chat request"
+  const path = (first.path ?? []).reduce<string>((shown, segment) => {
+    const key = typeof segment === "object" ? segment.key : segment
+    if (typeof key === "number") return `${shown}[${key}]`
+    return shown === "" ? String(key) : `${shown}.${String(key)}`
+  }, "")
+  // `null` means omitted, so it is not what was expected.
+  const message = first.message.replaceAll(/ \| null\b/g, "")
+  return path === "" ? message : `${path}: ${message}`
+}

@@ -1,0 +1,70 @@
+/**
+ * Checks, in the contract's order, what can be said of a request before its body is read: the key (401), the key's
+ * endpoint allowlist (403), its request rate (429).
+ */
+import { Duration, Effect, Layer } from "effect"
+
+import { ApiKeys } from "../../access/ApiKeys.ts"
+import { RateLimits, type RateLimitStatus } from "../../access/RateLimits.ts"
+import { Authorization, CurrentCaller } from "../../api/Api.ts"
+import { EndpointNotAllowed, InternalError, RateLimitExceeded, Unauthorized } from "../../api/Errors.ts"
+import { type Caller, endpointNames } from "../../domain/Caller.ts"
+import * as ResponseHeaders from "./ResponseHeaders.ts"
+
+export const layer = Layer.effect(
+  Authorization,
+  Effect.gen(function* () {
+    const keys = yield* ApiKeys
+    const limits = yield* RateLimits
+
+    const limited = Effect.fnUntraced(function* (caller: Caller) {
+      const status = yield* limits
+        .consume(caller)
+        .pipe(
+          Effect.catchTag("RateLimited", ({ limit, retryAfter }) =>
+            Effect.andThen(
+              ResponseHeaders.add(
+                rateLimitHeaders({ limit, remaining: 0, resetMillis: Duration.toMillis(retryAfter) })
+              ),
+              Effect.fail(RateLimitExceeded.of(`This API key may make ${limit} requests per minute`, retryAfter))
+            )
+          )
+        )
+      yield* ResponseHeaders.add(rateLimitHeaders(status))
+    })
+
+    return Authorization.of({
+      bearer: Effect.fnUntraced(function* (httpEffect, { credential, endpoint, group }) {
+        const caller = yield* keys.authenticate(credential).pipe(
+          Effect.catchReasons("AccessError", {
+            Unavailable: ({ cause }) =>
+              Effect.andThen(
+                Effect.logError("API keys could not be looked up", cause),
+                Effect.fail(InternalError.of("The API key could not be checked; try again"))
+              )
+          }),
+          Effect.catchTag("AccessError", () => Effect.fail(Unauthorized.of("Missing or invalid API key")))
+        )
+        const name = endpointNames.find((known) => known === `${group.identifier}.${endpoint.identifier}`)
+        if (name !== undefined && caller.endpoints?.has(name) === false) {
+          return yield* EndpointNotAllowed.of(`This API key may not use ${name}`)
+        }
+        yield* limited(caller)
+        return yield* Effect.provideService(httpEffect, CurrentCaller, caller)
+      }, ResponseHeaders.withRetryAfter)
+    })
+  })
+)
+
+const rateLimitHeaders = (status: RateLimitStatus): Record<string, string> => ({
+  "x-ratelimit-limit-requests": String(status.limit),
+  "x-ratelimit-remaining-requests": String(status.remaining),
+  "x-ratelimit-reset-requests": durationText(status.resetMillis)
+})
+
+/** As OpenAI writes durations in these headers: `120ms`, `6s`, `1m2s`. */
+const durationText = (millis: number): string => {
+  if (millis < 1_000) return `${Math.ceil(millis)}ms`
+  const seconds = Math.ceil(millis / 1_000)
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`
+}

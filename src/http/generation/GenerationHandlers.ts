@@ -1,0 +1,101 @@
+/** `GET /v1/generations/{id}`: a receipt, to the organization that paid for it. */
+import { Effect, Option, Schema } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+
+import { Api, CurrentCaller } from "../../api/Api.ts"
+import { NotFound } from "../../api/Errors.ts"
+import type { Generation } from "../../api/Generation.ts"
+import { RequestId } from "../../domain/Ids.ts"
+import { toUsd } from "../../domain/Money.ts"
+import type { Receipt } from "../../receipts/Receipt.ts"
+import { RequestLog } from "../../receipts/RequestLog.ts"
+import { completionId, requestIdIn } from "../chat/ChatAnswer.ts"
+
+const isRequestId = Schema.is(RequestId)
+
+export const layer = HttpApiBuilder.group(Api, "generations", (handlers) =>
+  Effect.gen(function* () {
+    const requestLog = yield* RequestLog
+    return handlers.handle(
+      "get",
+      Effect.fnUntraced(function* ({ params }) {
+        const { organization } = yield* CurrentCaller
+        const id = requestIdIn(params.id)
+        const found = isRequestId(id) ? yield* Effect.orDie(requestLog.find(organization, id)) : Option.none()
+        if (Option.isNone(found)) return yield* NotFound.of("There is no such request")
+        return toGeneration(found.value)
+      })
+    )
+  })
+)
+
+const toGeneration = (receipt: Receipt): typeof Generation.Type => ({
+  id: completionId(receipt.id),
+  object: "generation",
+  created: Math.floor(receipt.atMillis / 1_000),
+  stream: receipt.stream,
+  outcome: receipt.outcome,
+  requested_model: receipt.requestedModel ?? null,
+  model: receipt.served?.model ?? null,
+  endpoint: receipt.served?.endpoint ?? null,
+  call_name: receipt.callName ?? null,
+  end_user_id: receipt.endUserId ?? null,
+  audio: receipt.audio === undefined ? null : { ms: receipt.audio.millis, basis: receipt.audio.basis },
+  attempts: receipt.attempts.map((attempt) => ({
+    model: attempt.model,
+    endpoint: attempt.endpoint,
+    outcome: attempt.outcome,
+    status: attempt.status ?? null,
+    latency_ms: attempt.latencyMillis
+  })),
+  routing: receipt.routing === undefined ? null : toRouting(receipt.routing),
+  tokens: toTokens(receipt),
+  picodollars_per_token: receipt.rates === undefined ? null : toRates(receipt.rates),
+  billed_audio_ms: receipt.usage?.audioMillis ?? null,
+  picodollars_per_audio_hour: receipt.rates?.["audioHour"]?.toString() ?? null,
+  catalog_version: receipt.catalogVersion,
+  held_usd: toUsd(receipt.held),
+  cost_usd: toUsd(receipt.cost),
+  duration_ms: receipt.durationMillis,
+  first_output_ms: receipt.firstOutputMillis ?? null
+})
+
+const toRouting = (routing: NonNullable<Receipt["routing"]>): NonNullable<(typeof Generation.Type)["routing"]> => ({
+  latency_ms: routing.latencyMillis,
+  pinned: routing.pinned,
+  tier: routing.features?.tier ?? null,
+  prompt_tokens: routing.features?.promptTokens ?? null,
+  difficulty: routing.difficulty,
+  demand: routing.demand,
+  candidates: routing.candidates.map(({ cost, distance, model }) => ({ model, distance, cost_usd: toUsd(cost) })),
+  excluded: routing.excluded
+})
+
+/** The buckets by their names in `tokens`, so that a charge can be recomputed from the two. */
+const bucketNames: { readonly [bucket: string]: string } = {
+  cacheRead: "cache_read",
+  cacheWrite5m: "cache_write_5m",
+  cacheWrite1h: "cache_write_1h",
+  audioInput: "audio_input"
+}
+
+const toRates = (rates: NonNullable<Receipt["rates"]>): { readonly [bucket: string]: string } =>
+  Object.fromEntries(
+    Object.entries(rates).flatMap(([bucket, rate]) =>
+      bucket === "audioHour" ? [] : [[bucketNames[bucket] ?? bucket, String(rate)]]
+    )
+  )
+
+const toTokens = ({ usage, usageEstimated }: Receipt): (typeof Generation.Type)["tokens"] =>
+  usage === undefined
+    ? null
+    : {
+        input: usage.input,
+        cache_read: usage.cacheRead,
+        cache_write_5m: usage.cacheWrite5m,
+        cache_write_1h: usage.cacheWrite1h,
+        audio_input: usage.audioInput,
+        output: usage.output,
+        reasoning: usage.reasoning,
+        estimated: usageEstimated
+      }

@@ -1,0 +1,7 @@
+/** One thing dispatch can call: a model at one of its endpoints. */
+import type { Endpoint, Model } from "../../catalog/Model.ts"
+
+export interface Target {
+  readonly model: Model
+  readonly endpoint: Endpoint
+}

@@ -1,0 +1,31 @@
+/**
+ * Google's generateContent, as the Gemini API serves it. The gateway never weakens a request in silence: what this
+ * protocol has no word for is said in its system instruction, dropped where the contract allows, or refused.
+ */
+import type { FieldTable, Protocol } from "../Protocol.ts"
+import { failureOf } from "./Errors.ts"
+import { encode } from "./Request.ts"
+import { decode, reader } from "./Response.ts"
+
+const fields: FieldTable = {
+  messages: "translated",
+  tools: "translated",
+  toolChoice: "translated",
+  // There is no switch; calls after the first are left out of the answer.
+  parallelToolCalls: "translated",
+  responseFormat: "translated",
+  reasoning: "translated",
+  maxOutputTokens: "translated",
+  temperature: "sent",
+  topP: "sent",
+  stop: "sent",
+  frequencyPenalty: "sent",
+  presencePenalty: "sent",
+  // Prefixes are cached without being asked.
+  cacheControl: "refused",
+  promptCacheKey: "refused",
+  promptCacheRetention: "refused",
+  sessionId: "refused"
+}
+
+export const gemini: Protocol = { fields, takesImageUrls: false, encode, decode, reader, failure: failureOf }

@@ -1,0 +1,42 @@
+/**
+ * Where a prompt shall be cached. A client may mark more places than providers take, and in an order they refuse; which
+ * marks are kept is settled here, and `cache_control` is written as Anthropic and OpenRouter write it.
+ */
+import type { CacheControl, ChatRequest, Part, TextPart } from "../../../domain/Conversation.ts"
+import type { Json } from "../Protocol.ts"
+import { isBlank } from "./Field.ts"
+
+/** Five minutes is what leaving the time out means. */
+export const ephemeral = (control: CacheControl): Json =>
+  control.ttl === "1h" ? { type: "ephemeral", ttl: "1h" } : { type: "ephemeral" }
+
+/** Anthropic and Bedrock refuse more breakpoints in one request. */
+const maxBreakpoints = 4
+
+/**
+ * Which text parts carry a breakpoint. The last ones win, because what they cover includes what earlier ones cover; and
+ * an hour after five minutes is refused, so it becomes five minutes.
+ */
+export const breakpoints = ({ cacheControl, messages }: ChatRequest): ReadonlyMap<TextPart, CacheControl> => {
+  const marked = messages
+    .flatMap((message): ReadonlyArray<Part> => message.content)
+    .flatMap((part) =>
+      part.type === "text" && part.cacheControl !== undefined && !isBlank(part.text)
+        ? [{ part, control: part.cacheControl }]
+        : []
+    )
+    .slice(cacheControl === undefined ? -maxBreakpoints : 1 - maxBreakpoints)
+  const short = marked.findIndex(({ control }) => control.ttl === "5m")
+  return new Map(
+    marked.map(({ control, part }, index) => [part, short >= 0 && index > short ? { ttl: "5m" } : control])
+  )
+}
+
+/** The automatic breakpoint stands last, so it too may not outlive an earlier one. */
+export const automaticBreakpoint = ({ cacheControl, messages }: ChatRequest): CacheControl | undefined =>
+  cacheControl &&
+  (messages.some((message) =>
+    message.content.some((part: Part) => part.type === "text" && part.cacheControl?.ttl === "5m")
+  )
+    ? { ttl: "5m" }
+    : cacheControl)

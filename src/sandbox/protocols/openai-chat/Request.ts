@@ -1,0 +1,108 @@
+/**
+ * Reads a request as an OpenAI chat completions server would. In DeepSeek's name it refuses a tool loop whose reasoning
+ * is missing or changed, so that a gateway which loses it is found out here.
+ */
+import { Option, Result, Schema } from "effect"
+
+import type { Json, Prompt } from "../../Prompt.ts"
+import { isThought } from "../../Replies.ts"
+
+const Record = Schema.Record(Schema.String, Schema.Unknown)
+const Part = Schema.Struct({ type: Schema.String, text: Schema.optional(Schema.String) })
+const Message = Schema.Struct({
+  role: Schema.String,
+  content: Schema.optional(Schema.NullOr(Schema.Union([Schema.String, Schema.Array(Part)]))),
+  tool_calls: Schema.optional(Schema.Array(Record)),
+  reasoning_content: Schema.optional(Schema.NullOr(Schema.String))
+})
+const Request = Schema.Struct({
+  model: Schema.String,
+  messages: Schema.NonEmptyArray(Message),
+  stream: Schema.optional(Schema.Boolean),
+  max_completion_tokens: Schema.optional(Schema.Finite),
+  max_tokens: Schema.optional(Schema.Finite),
+  stop: Schema.optional(Schema.NullOr(Schema.Union([Schema.String, Schema.Array(Schema.String)]))),
+  tools: Schema.optional(
+    Schema.Array(
+      Schema.Struct({ function: Schema.Struct({ name: Schema.String, parameters: Schema.optional(Record) }) })
+    )
+  ),
+  tool_choice: Schema.optional(
+    Schema.Union([
+      Schema.Literals(["none", "auto", "required"]),
+      Schema.Struct({ function: Schema.Struct({ name: Schema.String }) })
+    ])
+  ),
+  parallel_tool_calls: Schema.optional(Schema.Boolean),
+  response_format: Schema.optional(
+    Schema.Struct({
+      type: Schema.String,
+      json_schema: Schema.optional(Schema.Struct({ schema: Schema.optional(Record) }))
+    })
+  ),
+  reasoning_effort: Schema.optional(Schema.NullOr(Schema.String)),
+  reasoning: Schema.optional(Schema.NullOr(Record)),
+  thinking: Schema.optional(Schema.NullOr(Record))
+})
+type Request = typeof Request.Type
+
+const decode = Schema.decodeUnknownOption(Request)
+
+const textOf = ({ content }: typeof Message.Type): string =>
+  typeof content === "string" ? content : (content ?? []).map(({ text }) => text ?? "").join("")
+
+/** The prompt of a request body, or what is wrong with it. */
+export const read = (body: unknown): Result.Result<Prompt, string> => {
+  const request = Option.getOrUndefined(decode(body))
+  if (request === undefined) return Result.fail("The body is not a chat completion request.")
+  const fault = faultOf(request)
+  if (fault !== undefined) return Result.fail(fault)
+  const { messages } = request
+  const last = messages.at(-1)
+  const lastUser = messages.findLast(({ role }) => role === "user")
+  const parts = messages.flatMap(({ content }) => (content instanceof Array ? content : []))
+  const choice = request.tool_choice
+  return Result.succeed({
+    model: request.model,
+    stream: request.stream ?? false,
+    messages: messages.length,
+    text: JSON.stringify([request.tools ?? [], messages]),
+    breakpoints: [],
+    lastUserText: lastUser === undefined ? "" : textOf(lastUser),
+    toolResult: last?.role === "tool" ? textOf(last) : undefined,
+    images: parts.filter(({ type }) => type === "image_url").length,
+    audios: parts.filter(({ type }) => type === "input_audio").length,
+    tools: (request.tools ?? []).map((tool) => ({ name: tool.function.name, schema: tool.function.parameters ?? {} })),
+    toolChoice: typeof choice === "object" ? { name: choice.function.name } : (choice ?? "auto"),
+    parallelCalls: request.parallel_tool_calls ?? true,
+    answerSchema: answerSchemaOf(request),
+    thinks: thinks(request),
+    maxTokens: request.max_completion_tokens ?? request.max_tokens,
+    stop: typeof request.stop === "string" ? [request.stop] : (request.stop ?? [])
+  })
+}
+
+/** What the real server would refuse and a gateway could get wrong. */
+const faultOf = (request: Request): string | undefined => {
+  if (request.tools === undefined && request.tool_choice !== undefined)
+    return "'tool_choice' is only allowed when 'tools' are specified."
+  return request.model.startsWith("deepseek") && thinks(request) ? faultOfThoughts(request) : undefined
+}
+
+/** DeepSeek wants its reasoning back within a tool loop, and believes what it gets; the sandbox knows its thoughts. */
+const faultOfThoughts = ({ messages }: Request): string | undefined => {
+  const turn = messages.slice(messages.findLastIndex(({ role }) => role === "user"))
+  if (turn.some(({ reasoning_content: thoughts, tool_calls }) => tool_calls !== undefined && thoughts === undefined))
+    return "The `reasoning_content` in the thinking mode must be passed back to the API."
+  const isForged = messages.some(({ reasoning_content: thoughts }) => thoughts && !isThought(thoughts))
+  return isForged ? "The `reasoning_content` is not what the model thought." : undefined
+}
+
+const answerSchemaOf = ({ response_format: format }: Request): Json | undefined =>
+  format === undefined || format.type === "text" ? undefined : (format.json_schema?.schema ?? {})
+
+/** Effort, or any of the switches that OpenAI-compatible servers have for it. */
+const thinks = ({ reasoning_effort: effort, reasoning, thinking }: Request): boolean =>
+  (effort ?? "none") !== "none" ||
+  (reasoning !== undefined && reasoning !== null && reasoning["enabled"] !== false && reasoning["effort"] !== "none") ||
+  (thinking !== undefined && thinking !== null && thinking["type"] !== "disabled")

@@ -1,0 +1,206 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Clock, Effect, Fiber, Result, Schedule, Schema, Stream } from "effect"
+import { HttpServerRequest } from "effect/http"
+import { TestClock } from "effect/testing"
+
+import { type Form, FormReader, maxFormBytes, maxParts, read, type Wanted } from "../../../src/http/audio/UploadForm.ts"
+import { audioPart, field, type Multipart, multipart, type PartSpec } from "../../support/Multipart.ts"
+
+const everything: Wanted = () => 1024 * 1024
+
+/** Reads a form that arrives in pieces of these sizes, over and over; in one piece when there are none. */
+const readIn = ({ body, contentType }: Multipart, sizes: ReadonlyArray<number>, wanted = everything) => {
+  const reader = new FormReader(contentType, wanted, Number.NaN)
+  for (let at = 0, piece = 0; at < body.length; piece++) {
+    const size = sizes[piece % Math.max(1, sizes.length)] ?? body.length
+    if (!reader.write(body.subarray(at, at + size))) break
+    at += size
+  }
+  return reader.end()
+}
+
+const accepted = (result: Result.Result<Form, { readonly error: { readonly message: string } }>): Form =>
+  Result.isSuccess(result) ? result.success : assert.fail(result.failure.error.message)
+
+const refusal = (result: Result.Result<Form, { readonly error: { readonly message: string } }>): string =>
+  Result.isFailure(result) ? result.failure.error.message : assert.fail("accepted")
+
+const shown = ({ parts }: Form) =>
+  [...parts].map(([name, { bytes, filename, size, times }]) => [
+    name,
+    filename,
+    Buffer.from(bytes).toString("latin1"),
+    size,
+    times
+  ])
+
+/** Contents made of what boundaries are made of, to be taken for one. */
+const tricky = Schema.Array(Schema.Literals(["\r", "\n", "\r\n", "-", "--", "--b", "b", "\r\n--", "\r\n--B", "é", "x"]))
+
+describe("FormReader", () => {
+  it.prop(
+    "reads the same parts however the body is cut into pieces, and whatever their content looks like",
+    { pieces: Schema.Array(tricky), sizes: Schema.NonEmptyArray(Schema.Literals([1, 2, 3, 5, 8, 21, 4_096])) },
+    ({ pieces, sizes }) => {
+      const parts: ReadonlyArray<PartSpec> = pieces
+        .slice(0, maxParts)
+        .map((words, at) => ({ name: `p${at}`, filename: `${at}.wav`, content: words.join("") }))
+      // A content that holds the boundary itself is a different form.
+      if (parts.some(({ content }) => `\r\n${content}`.includes("\r\n--bound"))) return
+      const expected = parts.map(({ content, filename, name }) => {
+        const text = Buffer.from(content).toString("latin1")
+        return [name, filename, text, text.length, 1]
+      })
+      assert.deepStrictEqual(shown(accepted(readIn(multipart(parts, "bound"), sizes))), expected)
+    }
+  )
+
+  it("keeps of a part what is wanted of it, counts the rest, and forgets what nobody asked for", () => {
+    const form = multipart([
+      field("small", "12345"),
+      field("small", "again"),
+      field("large", "123456"),
+      field("unwanted", "x".repeat(100_000)),
+      audioPart({ name: "counted", content: Buffer.alloc(70_000) }),
+      field("none", "")
+    ])
+    const limits = new Map(Object.entries({ small: 5, large: 5, counted: 0, none: 5 }))
+    for (const sizes of [[], [1], [7], [65_536]]) {
+      assert.deepStrictEqual(shown(accepted(readIn(form, sizes, (name) => limits.get(name)))), [
+        ["small", undefined, "12345", 5, 2],
+        ["large", undefined, "", 6, 1],
+        ["counted", "speech.wav", "", 70_000, 1],
+        ["none", undefined, "", 0, 1]
+      ])
+    }
+  })
+
+  it("reads names as clients write them", () => {
+    const disposition = (parameters: string): PartSpec => ({
+      name: "",
+      head: `Content-Disposition: form-data; ${parameters}`,
+      content: "x"
+    })
+    const cases: ReadonlyArray<readonly [parameters: string, filename: string | undefined]> = [
+      ['name="f"', undefined],
+      ["name=f; filename=a.wav", "a.wav"],
+      ['name="f"; filename=""', ""],
+      ['name="f"; filename="a b.wav"', "a b.wav"],
+      ['filename="a.wav"; name="f"', "a.wav"],
+      ['name="f"; filename="über 音声.wav"', "über 音声.wav"],
+      [`name="f"; filename="x.wav"; filename*=UTF-8''%E9%9F%B3%20a.wav`, "音 a.wav"],
+      ['name="f"; filename="C:\\temp\\a.wav"', "C:\\temp\\a.wav"],
+      ['name="f"; filename="say \\"hi\\".wav"', 'say \\"hi\\".wav']
+    ]
+    for (const [parameters, filename] of cases) {
+      for (const sizes of [[], [1]]) {
+        const { parts } = accepted(readIn(multipart([disposition(parameters)]), sizes))
+        assert.strictEqual(parts.get("f")?.filename, filename, parameters)
+      }
+    }
+  })
+
+  it("takes text before the first boundary and after the last for nothing", () => {
+    const { body, contentType } = multipart([field("a", "1")], "b")
+    const after = multipart([field("b", "2")], "b").body
+    for (const epilogue of ["", "\r\n", "bye: \u0000", "x".repeat(100_000), after.toString()]) {
+      const whole = Buffer.concat([Buffer.from("hello\r\nthere\r\n"), body, Buffer.from(epilogue)])
+      for (const sizes of [[], [1], [3]]) {
+        const form = accepted(readIn({ body: whole, contentType }, sizes))
+        assert.deepStrictEqual(shown(form), [["a", undefined, "1", 1, 1]])
+      }
+    }
+  })
+
+  it.each<readonly [name: string, form: Multipart, message: RegExp]>([
+    ["no boundary", { ...multipart([audioPart()]), contentType: "multipart/form-data" }, /names no boundary/],
+    ["nothing", { ...multipart([]), body: Buffer.alloc(0) }, /ends before its closing boundary/],
+    [
+      "another boundary",
+      { ...multipart([audioPart()], "a"), contentType: multipart([], "b").contentType },
+      /ends before/
+    ],
+    [
+      "half a file",
+      { ...multipart([audioPart()]), body: multipart([audioPart()]).body.subarray(0, 300) },
+      /ends before/
+    ],
+    [
+      "all but the last two bytes of the boundary",
+      { ...multipart([audioPart()]), body: multipart([audioPart()]).body.subarray(0, -4) },
+      /ends before/
+    ],
+    ["no name", multipart([{ name: "", head: "content-disposition: form-data", content: "" }]), /names a field/],
+    ["no headers", multipart([{ name: "", head: "", content: "" }]), /headers|names a field/],
+    ["broken headers", multipart([{ name: "", head: "content disposition: x", content: "" }]), /headers that cannot/],
+    [
+      "gigantic headers",
+      multipart([{ name: "", head: `x: ${"x".repeat(20_000)}`, content: "" }]),
+      /headers that cannot/
+    ],
+    ["ten thousand parts", multipart(Array.from({ length: 10_000 }, () => field("x", ""))), /at most 64 parts/]
+  ])("refuses %s", (_name, form, message) => {
+    for (const sizes of [[], [1], [65_536]]) assert.match(refusal(readIn(form, sizes)), message)
+  })
+
+  it("takes as many parts as it says", () => {
+    const many = (count: number) => multipart(Array.from({ length: count }, (_, at) => field(`p${at}`, "")))
+    assert.strictEqual(accepted(readIn(many(maxParts), [])).parts.size, maxParts)
+    assert.match(refusal(readIn(many(maxParts + 1), [])), /at most 64 parts/)
+  })
+
+  it("stops at a bound, and says what it knows by then", () => {
+    const { body, contentType } = multipart([
+      field("first", "1"),
+      audioPart({ content: Buffer.alloc(maxFormBytes) }),
+      field("last", "2")
+    ])
+    const form = accepted(readIn({ body, contentType }, [65_536]))
+    assert.isFalse(form.complete)
+    assert.deepStrictEqual([...form.parts.keys()], ["first", "file"])
+    assert.isAbove(form.parts.get("file")?.size ?? 0, maxFormBytes - 100_000)
+    assert.strictEqual(form.parts.get("file")?.bytes.length, 0)
+  })
+})
+
+describe("An upload", () => {
+  const { contentType } = multipart([])
+
+  /** What is said of a body, and when. */
+  const outcomeOf = (body: Stream.Stream<Uint8Array>) =>
+    Effect.gen(function* () {
+      const request = HttpServerRequest.fromWeb(
+        new Request("http://localhost/", { method: "POST", headers: { "content-type": contentType } })
+      )
+      Object.defineProperty(request, "stream", { value: body })
+      const began = yield* Clock.currentTimeMillis
+      const reading = yield* read(request, everything).pipe(
+        Effect.provideService(HttpServerRequest.HttpServerRequest, request),
+        Effect.match({ onFailure: ({ error }) => error.message, onSuccess: () => "read" }),
+        Effect.zip(Clock.currentTimeMillis),
+        Effect.forkChild
+      )
+      yield* TestClock.adjust("10 minutes")
+      const [message, ended] = yield* Fiber.join(reading)
+      return [message, ended - began]
+    })
+
+  const byte = Stream.succeed(new Uint8Array([0x2d]))
+
+  it.effect("that stops is given up after ten seconds of silence", () =>
+    Effect.gen(function* () {
+      const message = "The request body stopped arriving for 10 seconds"
+      assert.deepStrictEqual(yield* outcomeOf(Stream.never), [message, 10_000])
+      const late = Stream.fromEffect(Effect.delay(Effect.succeed(new Uint8Array([0x2d])), "9 seconds"))
+      assert.deepStrictEqual(yield* outcomeOf(Stream.concat(late, Stream.never)), [message, 19_000])
+    })
+  )
+
+  it.effect("that drips is given up before Node's limit of five minutes", () =>
+    Effect.gen(function* () {
+      const dripping = Stream.repeat(byte, Schedule.spaced("9 seconds"))
+      const message = "The request body did not arrive within 290 seconds"
+      assert.deepStrictEqual(yield* outcomeOf(dripping), [message, 290_000])
+    })
+  )
+})

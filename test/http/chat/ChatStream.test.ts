@@ -1,0 +1,197 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Exit, Fiber, Scope, Stream } from "effect"
+import type { HttpServerResponse } from "effect/http"
+import { TestClock } from "effect/testing"
+
+import { type ChatError, InternalError } from "../../../src/api/Errors.ts"
+import { modelId, requestId } from "../../../src/domain/Ids.ts"
+import { picodollars } from "../../../src/domain/Money.ts"
+import { none } from "../../../src/domain/Usage.ts"
+import type { StreamedAnswer } from "../../../src/gateway/CompleteChat.ts"
+import type { StreamItem } from "../../../src/gateway/Settlement.ts"
+import { framesOf, respond, type StreamOptions } from "../../../src/http/chat/ChatStream.ts"
+
+const options: StreamOptions = {
+  envelope: {
+    id: requestId("018f4f6e-0000-7000-8000-000000000001"),
+    createdSeconds: 1,
+    serviceName: "svc",
+    fingerprint: "fp_1"
+  },
+  keepAliveEvery: Duration.seconds(10),
+  requested: { model: "", routed: true },
+  closing: Effect.never
+}
+
+const closingAfter = (seconds: number) =>
+  Effect.delay(Effect.fail(InternalError.of("The gateway was stopped")), Duration.seconds(seconds))
+
+const text = (words: string): StreamItem => ({ type: "text", text: words })
+const settled: StreamItem = { type: "settled", finishReason: "stop", usage: none, cost: picodollars(7n) }
+
+const answerOf = (items: Stream.Stream<StreamItem>): StreamedAnswer => ({
+  model: modelId("m"),
+  routing: { routed: true, model: modelId("m"), latencyMillis: 1 },
+  items
+})
+
+const opened = (items: Stream.Stream<StreamItem>) => Effect.succeed(framesOf(answerOf(items), options.envelope))
+
+/** Each of them after a silence of so many seconds. */
+const paced = (...items: ReadonlyArray<readonly [seconds: number, item: StreamItem]>): Stream.Stream<StreamItem> =>
+  Stream.mapEffect(Stream.fromIterable(items), ([seconds, item]) =>
+    Effect.delay(Effect.succeed(item), Duration.seconds(seconds))
+  )
+
+/** What a frame says, in short. */
+const sayingOf = (frame: string): string => {
+  if (!frame.startsWith("data: {")) return frame.trim()
+  const { choices, error, svc, usage } = JSON.parse(frame.slice("data: ".length))
+  if (error !== undefined) return `${choices[0].finish_reason} ${error.code} ${usage.cost}`
+  if (usage !== undefined) return `cost ${usage.cost}`
+  if (choices[0].finish_reason !== null) return choices[0].finish_reason
+  return svc === undefined ? choices[0].delta.content : "begins"
+}
+
+/** The frames of a response as they come, in short. */
+const listen = Effect.fnUntraced(function* (response: HttpServerResponse.HttpServerResponse) {
+  const heard: Array<string> = []
+  if (response.body._tag !== "Stream") return assert.fail("the response is no stream")
+  yield* response.body.stream.pipe(
+    Stream.decodeText,
+    Stream.runForEach((piece) =>
+      Effect.sync(() => {
+        heard.push(
+          ...piece
+            .split("\n\n")
+            .filter((frame) => frame !== "")
+            .map(sayingOf)
+        )
+      })
+    ),
+    Effect.forkScoped
+  )
+  yield* TestClock.adjust(0)
+  return { heard: Effect.sync(() => heard.splice(0)) }
+})
+
+const failing: ChatError = InternalError.of("all down")
+
+describe("ChatStream", () => {
+  it.effect("keeps silent until the first output, and sends no comment to a lively stream", () =>
+    Effect.gen(function* () {
+      const items = paced([0, text("a")], [9, text("b")], [9, text("c")], [9, settled])
+      const responding = yield* Effect.forkScoped(respond(Effect.delay(opened(items), "9 seconds"), options))
+      yield* TestClock.adjust("8 seconds")
+      assert.isUndefined(responding.pollUnsafe())
+      yield* TestClock.adjust("1 second")
+      const { heard } = yield* listen(yield* Fiber.join(responding))
+      assert.deepStrictEqual(yield* heard, ["begins", "a"])
+      yield* TestClock.adjust("27 seconds")
+      assert.deepStrictEqual(yield* heard, ["b", "c", "stop", "cost 7e-12", "data: [DONE]"])
+    })
+  )
+
+  it.effect("has a true status for a failure before ten seconds of silence", () =>
+    Effect.gen(function* () {
+      const failed = Effect.delay(Effect.fail(failing), "9900 millis")
+      const responding = yield* Effect.forkScoped(respond(failed, options))
+      yield* TestClock.adjust("9900 millis")
+      assert.deepStrictEqual(yield* Fiber.await(responding), Exit.fail(failing))
+    })
+  )
+
+  it.effect("opens the gate after ten seconds of silence, with a comment every ten more", () =>
+    Effect.gen(function* () {
+      const items = paced([0, text("a")], [0, settled])
+      const responding = yield* Effect.forkScoped(respond(Effect.delay(opened(items), "35 seconds"), options))
+      yield* TestClock.adjust("10 seconds")
+      const response = yield* Fiber.join(responding)
+      assert.strictEqual(response.status, 200)
+      const { heard } = yield* listen(response)
+      assert.deepStrictEqual(yield* heard, [": keep-alive"])
+      yield* TestClock.adjust("9 seconds")
+      assert.deepStrictEqual(yield* heard, [])
+      yield* TestClock.adjust("11 seconds")
+      assert.deepStrictEqual(yield* heard, [": keep-alive", ": keep-alive"])
+      yield* TestClock.adjust("5 seconds")
+      assert.deepStrictEqual(yield* heard, ["begins", "a", "stop", "cost 7e-12", "data: [DONE]"])
+    })
+  )
+
+  it.effect("puts a failure into the stream once the gate is open", () =>
+    Effect.gen(function* () {
+      const responding = yield* Effect.forkScoped(respond(Effect.delay(Effect.fail(failing), "25 seconds"), options))
+      yield* TestClock.adjust("10 seconds")
+      const { heard } = yield* listen(yield* Fiber.join(responding))
+      yield* TestClock.adjust("20 seconds")
+      assert.deepStrictEqual(yield* heard, [
+        ": keep-alive",
+        ": keep-alive",
+        "begins",
+        "error internal_error 0",
+        "data: [DONE]"
+      ])
+    })
+  )
+
+  it.effect("marks silence in the middle, counted from the last frame", () =>
+    Effect.gen(function* () {
+      const items = paced([0, text("a")], [8, text("b")], [21, settled])
+      const { heard } = yield* listen(yield* respond(opened(items), options))
+      assert.deepStrictEqual(yield* heard, ["begins", "a"])
+      yield* TestClock.adjust("17 seconds")
+      assert.deepStrictEqual(yield* heard, ["b"])
+      yield* TestClock.adjust("1 second")
+      assert.deepStrictEqual(yield* heard, [": keep-alive"])
+      yield* TestClock.adjust("11 seconds")
+      assert.deepStrictEqual(yield* heard, [": keep-alive", "stop", "cost 7e-12", "data: [DONE]"])
+      yield* TestClock.adjust("1 minute")
+      assert.deepStrictEqual(yield* heard, [])
+    })
+  )
+
+  it.effect("says nothing after the last frame, however late its client reads that", () =>
+    Effect.gen(function* () {
+      const { body } = yield* respond(opened(paced([0, text("a")], [1, settled])), options)
+      if (body._tag !== "Stream") return assert.fail("the response is no stream")
+      const reading = yield* body.stream.pipe(
+        Stream.decodeText,
+        Stream.tap(() => Effect.sleep("30 seconds")),
+        Stream.mkString,
+        Effect.forkScoped
+      )
+      yield* TestClock.adjust("5 minutes")
+      assert.isTrue((yield* Fiber.join(reading)).endsWith("data: [DONE]\n\n"))
+    })
+  )
+
+  it.effect(
+    "lets no answer begin when the gateway closes: an error before the gate opens, an error chunk behind it",
+    () =>
+      Effect.gen(function* () {
+        const early = yield* Effect.forkScoped(respond(Effect.never, { ...options, closing: closingAfter(9) }))
+        const late = yield* Effect.forkScoped(respond(Effect.never, { ...options, closing: closingAfter(19) }))
+        yield* TestClock.adjust("10 seconds")
+        assert.deepStrictEqual(yield* Fiber.await(early), yield* Effect.exit(closingAfter(0)))
+        const { heard } = yield* listen(yield* Fiber.join(late))
+        assert.deepStrictEqual(yield* heard, [": keep-alive"])
+        yield* TestClock.adjust("9 seconds")
+        assert.deepStrictEqual(yield* heard, ["begins", "error internal_error 0", "data: [DONE]"])
+      })
+  )
+
+  for (const seconds of [5, 15])
+    it.effect(`stops what it waits for when the client leaves after ${seconds} seconds`, () =>
+      Effect.gen(function* () {
+        let stopped = false
+        const waiting = Effect.onInterrupt(Effect.never, () => Effect.sync(() => (stopped = true)))
+        const request = yield* Scope.make()
+        yield* Effect.forkScoped(Scope.provide(respond(waiting, options), request))
+        yield* TestClock.adjust(Duration.seconds(seconds))
+        assert.isFalse(stopped)
+        yield* Scope.close(request, Exit.void)
+        assert.isTrue(stopped)
+      })
+    )
+})

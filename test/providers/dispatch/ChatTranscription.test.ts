@@ -1,0 +1,119 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+
+import type { ChatProtocolName, Model } from "../../../src/catalog/Model.ts"
+import type { DialectName } from "../../../src/catalog/Provider.ts"
+import type { CompletionEvent, FinishReason } from "../../../src/domain/Completion.ts"
+import { audioFormats } from "../../../src/domain/Conversation.ts"
+import { audioExtensions } from "../../../src/domain/Transcription.ts"
+import { none } from "../../../src/domain/Usage.ts"
+import { questionOf, transcriptIn } from "../../../src/providers/dispatch/ChatTranscription.ts"
+import type { Json } from "../../../src/providers/protocols/Protocol.ts"
+import { protocols } from "../../../src/providers/protocols/Protocols.ts"
+import { callOf, failing, thinker, verdictOf } from "../protocols/wire.ts"
+import { recording } from "../recordings.ts"
+
+const asked = (
+  protocol: ChatProtocolName,
+  request = recording(),
+  more: { readonly dialect?: DialectName; readonly model?: Partial<Model> } = {}
+) => protocols[protocol].encode(callOf({ request: questionOf(request), stream: false, ...more }))
+
+const bodyOf = (...call: Parameters<typeof asked>): Json => Result.getOrThrow(asked(...call)).body
+
+const data = Buffer.from(recording().file.bytes).toString("base64")
+
+describe("the question", () => {
+  it("has the instruction, the client's hints and the audio in one message of the user's", () => {
+    const { messages, temperature } = questionOf(
+      recording({ language: "de", prompt: "Tollgate, Picodollar", temperature: 0.3 })
+    )
+    assert.strictEqual(messages.length, 1)
+    assert.strictEqual(temperature, 0.3)
+    const [text, audio] = messages[0]?.content ?? []
+    assert.deepStrictEqual(audio, { type: "audio", data, format: "wav" })
+    const instruction = text?.type === "text" ? text.text : assert.fail("no text")
+    for (const wish of ["verbatim", "only the transcript", "de (ISO 639-1)", "Tollgate, Picodollar"])
+      assert.include(instruction, wish)
+    assert.notInclude(JSON.stringify(questionOf(recording({ prompt: "" }))), "vocabulary")
+  })
+
+  it("names every format as conversations do", () => {
+    const formats = audioExtensions.map((extension) => {
+      const part = questionOf(recording({}, extension)).messages[0]?.content[1]
+      return part?.type === "audio" ? part.format : "none"
+    })
+    assert.deepStrictEqual(formats, ["flac", "mp3", "m4a", "mp3", "mp3", "m4a", "ogg", "wav", "webm"])
+    for (const format of formats) assert.include([...audioFormats], format)
+  })
+
+  it("asks for as little thinking as the model allows", () => {
+    assert.strictEqual(
+      bodyOf("openai-chat", recording(), { model: thinker({ support: "always" }) })["reasoning_effort"],
+      "low"
+    )
+    const budget = thinker({ support: "optional", efforts: [], budgetTokens: { min: 1, max: 8_000 } })
+    const config = bodyOf("gemini", recording(), { model: budget })["generationConfig"]
+    assert.deepStrictEqual(config, { temperature: 0, thinkingConfig: { thinkingBudget: 0 } })
+  })
+
+  it("leaves the temperature out where the model takes none", () => {
+    assert.notProperty(bodyOf("openai-chat", recording(), { model: { sampling: "never" } }), "temperature")
+  })
+
+  it("reaches each provider in its own form [openai-chat: audio] [gemini: audio]", () => {
+    const content = (body: Json) => JSON.stringify(body["messages"] ?? body["contents"])
+    assert.include(content(bodyOf("openai-chat")), `"input_audio":{"data":"${data}","format":"wav"}`)
+    assert.include(
+      content(bodyOf("openai-chat", recording({}, "mpga"), { dialect: "mistral" })),
+      `"input_audio":"${data}"`
+    )
+    assert.include(
+      content(bodyOf("openai-chat", recording({}, "ogg"), { dialect: "openrouter" })),
+      `{"data":"${data}","format":"ogg"}`
+    )
+    const mimes = (["mp3", "mpga", "mpeg", "wav", "flac", "ogg", "mp4", "m4a", "webm"] as const).map(
+      (extension) => /"mimeType":"(.*?)"/.exec(content(bodyOf("gemini", recording({}, extension))))?.[1]
+    )
+    assert.deepStrictEqual(mimes, [
+      "audio/mpeg",
+      "audio/mpeg",
+      "audio/mpeg",
+      "audio/wav",
+      "audio/flac",
+      "audio/ogg",
+      "audio/m4a",
+      "audio/m4a",
+      "audio/webm"
+    ])
+  })
+
+  it("is refused before it is sent where the audio cannot be said", () => {
+    for (const extension of ["ogg", "flac", "m4a", "webm"] as const)
+      assert.strictEqual(failing(asked("openai-chat", recording({}, extension))), "Unsupported", extension)
+    for (const protocol of ["anthropic-messages", "bedrock-converse", "openai-responses"] as const)
+      assert.strictEqual(failing(asked(protocol)), "Unsupported", protocol)
+  })
+})
+
+describe("the transcript", () => {
+  const answer = (text: string, reason: FinishReason, ...more: ReadonlyArray<CompletionEvent>) =>
+    transcriptIn([{ type: "reasoning", text: "Hm." }, { type: "text", text }, ...more, { type: "finish", reason }])
+
+  it("is the text of the answer without the space around it, with the usage of the answer", () => {
+    const usage = { ...none, audioInput: 20, output: 3 }
+    assert.deepStrictEqual(Result.getOrThrow(answer("\n Hello. \n", "stop", { type: "usage", usage })), {
+      text: "Hello.",
+      usage
+    })
+    assert.deepStrictEqual(Result.getOrThrow(answer("", "stop")), { text: "", usage: undefined })
+  })
+
+  it("is none when it was cut off or refused", () => {
+    const reasonOf = (result: ReturnType<typeof answer>) =>
+      Result.isFailure(result) ? `${verdictOf(result.failure)}: ${result.failure.message}` : "success"
+    assert.match(reasonOf(answer("Half a", "length")), /^ContextTooLong: /)
+    assert.match(reasonOf(answer("", "content_filter")), /^Refused: /)
+    assert.strictEqual(reasonOf(answer("", "stop", { type: "refusal", text: "I will not." })), "Refused: I will not.")
+  })
+})

@@ -1,0 +1,461 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Exit, Fiber, Logger, Scope, Stream } from "effect"
+
+import { fold } from "../../../src/domain/Completion.ts"
+import type { ChatRequest } from "../../../src/domain/Conversation.ts"
+import { Failure } from "../../../src/domain/Failure.ts"
+import { type Answer, Dispatch } from "../../../src/providers/dispatch/Dispatch.ts"
+import type { Target } from "../../../src/providers/dispatch/Target.ts"
+import {
+  type Behaviour,
+  bytesOnlyLayer,
+  held,
+  json,
+  line,
+  never,
+  quick,
+  request,
+  reset,
+  says,
+  Script,
+  sends,
+  status,
+  streams,
+  targetOf,
+  testLayer
+} from "./ScriptedProvider.ts"
+
+const complete = (...targets: readonly [Target, ...Array<Target>]) =>
+  Effect.flatMap(Dispatch, (dispatch) => dispatch.complete({ held, request, targets })).pipe(
+    Effect.map((answer) => ({ ...answer, value: fold(answer.value) }))
+  )
+
+const open = (...targets: readonly [Target, ...Array<Target>]) =>
+  Effect.flatMap(Dispatch, (dispatch) => dispatch.open({ held, request, targets }))
+
+const trail = ({ attempts }: Pick<Answer<unknown>, "attempts">) =>
+  attempts.map(({ endpoint, outcome }) => `${endpoint} ${outcome}`)
+
+const page: Behaviour = (response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>hello</h1>")
+const halfJson: Behaviour = (response) =>
+  response.writeHead(200, { "content-type": "application/json" }).end('{"text":"hal')
+const cutJson: Behaviour = (response) => {
+  response.writeHead(200, { "content-type": "application/json", "content-length": "1000" })
+  response.write('{"text":')
+  setTimeout(() => response.destroy(), 20)
+}
+const hello = streams(line({ text: "hel" }), line({ text: "lo" }), line({ finish: "stop" }), "data: [DONE]\n\n")
+
+describe("Dispatch.complete", () => {
+  const faults: ReadonlyArray<readonly [string, Behaviour, number]> = [
+    ["a server error", status(500), 2],
+    ["a reset connection", reset, 2],
+    ["a web page", page, 2],
+    ["half an answer", halfJson, 2],
+    ["an answer that is cut off", cutJson, 2],
+    ["an error inside a 200", json({ error: {} }), 2],
+    ["an answer without an end", json({ text: "hello" }), 2],
+    ["a rate limit", status(429, { "retry-after": "1" }), 1],
+    ["silence", never, 1],
+    ["an account that is refused", status(401), 1],
+    ["a model that is missing", status(404), 1]
+  ]
+  for (const [name, behaviour, tries] of faults) {
+    it.live(`goes to the next target after ${name}`, () =>
+      Effect.gen(function* () {
+        const script = yield* Script
+        const bad = script.target("bad", behaviour)
+        const good = script.target("good", says("hello"))
+        const answer = yield* complete(bad, good)
+        assert.strictEqual(answer.value.content, "hello")
+        assert.strictEqual(answer.target, good)
+        assert.strictEqual(script.calls(bad), tries)
+        assert.strictEqual(answer.attempts.length, tries + 1)
+        assert.strictEqual(answer.attempts.at(-1)?.outcome, "answered")
+      }).pipe(Effect.provide(testLayer()))
+    )
+  }
+
+  it.live("asks the same target again before it goes on, and records every try", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const answer = yield* complete(script.target("shaky", status(500), says("hello")), targetOf("other"))
+      assert.deepStrictEqual(trail(answer), ["shaky Transient", "shaky answered"])
+      assert.strictEqual(answer.attempts[0]?.status, 500)
+      assert.isAtLeast(answer.attempts[0]?.latencyMillis ?? -1, 0)
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("waits as long as the only target asks, when that is short", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const [elapsed, answer] = yield* Effect.timed(
+        complete(script.target("busy", status(429, { "retry-after": "1" }), says("hello")))
+      )
+      assert.strictEqual(answer.value.content, "hello")
+      assert.isAtLeast(Duration.toMillis(elapsed), 990)
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("is exhausted with the shortest wait when every target is rate-limited", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const error = yield* Effect.flip(
+        complete(
+          script.target("a", status(429, { "retry-after": "60" })),
+          script.target("b", status(429, { "retry-after": "30" }))
+        )
+      )
+      assert.deepStrictEqual(trail(error), ["a Transient", "b Transient"])
+      assert.deepStrictEqual(error.rateLimited, { retryAfter: Duration.seconds(30) })
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("does not call it a rate limit when one target failed otherwise", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const error = yield* Effect.flip(complete(script.target("a", status(429)), script.target("b", status(500))))
+      assert.isUndefined(error.rateLimited)
+      assert.strictEqual(error.last.status, 500)
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("stops at a request that is invalid everywhere", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const other = script.target("other", says("hello"))
+      const error = yield* Effect.flip(complete(script.target("strict", status(400)), other))
+      assert.strictEqual(error.last.reason._tag, "Invalid")
+      assert.strictEqual(script.calls(other), 0)
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("takes a refusal for an answer that costs nothing", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const answer = yield* complete(script.target("prude", status(451)), targetOf("other"))
+      assert.strictEqual(answer.value.finishReason, "content_filter")
+      assert.strictEqual(answer.value.content, "")
+      assert.strictEqual(answer.value.usage?.output, 0)
+      assert.deepStrictEqual(trail(answer), ["prude Refused"])
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("goes on to a larger window only, when the prompt is too long", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const small = script.target("small", status(413))
+      const same = script.target("same", says("no"))
+      script.target("large", says("hello"))
+      const answer = yield* complete(small, same, targetOf("large", 2_000))
+      assert.deepStrictEqual(trail(answer), ["small ContextTooLong", "large answered"])
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("tries a model at its other endpoints when one does not know it", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      script.target("first", status(404))
+      script.target("second", says("hello"))
+      const answer = yield* complete(targetOf("first", 1_000, "m"), targetOf("second", 1_000, "m"))
+      assert.deepStrictEqual(trail(answer), ["first Unsupported", "second answered"])
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("loads the images of a request once for all targets that take bytes", () => {
+    let loads = 0
+    const inlined = (asked: ChatRequest) => Effect.sync(() => (loads++, asked))
+    return Effect.gen(function* () {
+      const script = yield* Script
+      yield* complete(script.target("first", status(500)), script.target("second", says("hello")))
+      assert.strictEqual(loads, 1)
+    }).pipe(Effect.provide(bytesOnlyLayer(inlined)))
+  })
+
+  it.live("says which image cannot be loaded when no target takes its URL", () => {
+    const unloadable = new Failure({ reason: { _tag: "Unsupported" }, message: "The image is not public." })
+    return Effect.gen(function* () {
+      const script = yield* Script
+      const error = yield* Effect.flip(complete(script.target("bytes", says("no")), script.target("more", says("no"))))
+      assert.deepStrictEqual(trail(error), ["bytes Unsupported", "more Unsupported"])
+      assert.strictEqual(error.last.message, "The image is not public.")
+    }).pipe(Effect.provide(bytesOnlyLayer(() => Effect.fail(unloadable))))
+  })
+
+  it.live("spends no more tries than its budget", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const targets = ["a", "b", "c"].map((name) => script.target(name, status(500)))
+      const error = yield* Effect.flip(complete(targets[0] ?? targetOf("a"), ...targets.slice(1)))
+      assert.deepStrictEqual(trail(error), ["a Transient", "a Transient", "b Transient"])
+    }).pipe(Effect.provide(testLayer({ tries: 3 })))
+  )
+
+  it.live("gives up at its deadline and says what it tried", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const stuck = script.target("stuck", never)
+      const error = yield* Effect.flip(complete(script.target("down", status(500)), stuck))
+      assert.deepInclude(error.last.reason, { _tag: "Transient", kind: "timeout" })
+      assert.deepStrictEqual(trail(error), ["down Transient", "down Transient"])
+      yield* script.aborted(stuck)
+    }).pipe(Effect.provide(testLayer({ deadline: Duration.millis(150) })))
+  )
+
+  it.live("fails over from a provider that cannot be reached or is not switched on", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const good = script.target("good", says("hello"))
+      const answer = yield* complete(targetOf("unknown"), targetOf("unreachable"), good)
+      assert.deepStrictEqual(trail(answer), [
+        "unknown Credentials",
+        "unreachable Transient",
+        "unreachable Transient",
+        "good answered"
+      ])
+      assert.include(answer.attempts[1]?.message ?? "", "ECONNREFUSED")
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("raises an alarm when a provider refuses our account, and names the provider", () =>
+    Effect.gen(function* () {
+      const lines: Array<string> = []
+      const capture = Logger.map(Logger.formatJson, (line) => void lines.push(line))
+      const script = yield* Script
+      const targets = [script.target("broke", status(401)), script.target("good", says("hello"))] as const
+      yield* complete(...targets).pipe(Effect.provide(Logger.layer([capture])))
+      assert.strictEqual(lines.length, 1)
+      assert.include(lines[0] ?? "", '"provider":"broke"')
+      assert.notInclude(lines[0] ?? "", "secret")
+    }).pipe(Effect.provide(testLayer()))
+  )
+})
+
+describe("Dispatch.open", () => {
+  const early: ReadonlyArray<readonly [string, Behaviour]> = [
+    ["an error status", status(503)],
+    ["an error before the first output", sends(": hi\n\n", line({}), line({ error: {} }))],
+    ["an end without an answer", streams(line({}))],
+    [
+      "pings without output",
+      (response, incoming) => {
+        sends()(response, incoming)
+        const timer = setInterval(() => response.write(": ping\n\n"), 50)
+        response.on("close", () => clearInterval(timer))
+      }
+    ],
+    ["silence after the headers", sends(line({}))],
+    ["a web page", page],
+    [
+      "a reset after the headers",
+      (response, incoming) => {
+        sends(line({}))(response, incoming)
+        setTimeout(() => response.destroy(), 20)
+      }
+    ]
+  ]
+  for (const [name, behaviour] of early) {
+    it.live(`fails over after ${name}`, () =>
+      Effect.gen(function* () {
+        const script = yield* Script
+        const answer = yield* open(script.target("bad", behaviour), script.target("good", hello))
+        const whole = fold(yield* Stream.runCollect(answer.value))
+        assert.strictEqual(whole.content, "hello")
+        assert.strictEqual(answer.target.endpoint.id, "good")
+      }).pipe(Effect.scoped, Effect.provide(testLayer()))
+    )
+  }
+
+  it.live("closes the connection of a failed attempt before the next one starts", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      let wasClosed = false
+      const bad = script.target("bad", (response, incoming) => {
+        response.on("close", () => (wasClosed = true))
+        sends(line({ error: {} }))(response, incoming)
+      })
+      let closedAtNext: boolean | undefined
+      const good = script.target("good", (response, incoming) =>
+        setTimeout(() => {
+          closedAtNext = wasClosed
+          hello(response, incoming)
+        }, 50)
+      )
+      yield* Stream.runDrain((yield* open(bad, good)).value)
+      assert.isTrue(closedAtNext)
+    }).pipe(Effect.scoped, Effect.provide(testLayer()))
+  )
+
+  it.live("does not fail over after the first output: the stream fails and nothing is repeated", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const good = script.target("good", hello)
+      const cut = script.target("cut", (response, incoming) => {
+        sends(line({ text: "hel" }))(response, incoming)
+        setTimeout(() => response.destroy(), 30)
+      })
+      const answer = yield* open(cut, good)
+      const seen: Array<string> = []
+      const failure = yield* answer.value.pipe(
+        Stream.runForEach((event) => Effect.sync(() => seen.push(event.type))),
+        Effect.flip
+      )
+      assert.deepInclude(failure.reason, { _tag: "Transient", kind: "network" })
+      assert.deepStrictEqual(seen, ["text"])
+      assert.strictEqual(script.calls(good), 0)
+    }).pipe(Effect.scoped, Effect.provide(testLayer()))
+  )
+
+  it.live("delivers what came before an error in the same packet, then the error", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const answer = yield* open(script.target("x", sends(line({ text: "hel" }) + line({ error: {} }))))
+      const seen: Array<string> = []
+      const failure = yield* answer.value.pipe(
+        Stream.runForEach((event) => Effect.sync(() => seen.push(event.type))),
+        Effect.flip
+      )
+      assert.deepInclude(failure.reason, { kind: "overloaded" })
+      assert.deepStrictEqual(seen, ["text"])
+    }).pipe(Effect.scoped, Effect.provide(testLayer()))
+  )
+
+  it.live("fails a stream that falls silent after its first output", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const mute = script.target("mute", sends(line({ text: "hel" })))
+      const failure = yield* Effect.flip(Stream.runDrain((yield* open(mute)).value))
+      assert.deepInclude(failure.reason, { _tag: "Transient", kind: "timeout" })
+      yield* script.aborted(mute)
+    }).pipe(Effect.scoped, Effect.provide(testLayer()))
+  )
+
+  it.live("does not blame the provider for a client that reads slowly", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const paused: Behaviour = (response, incoming) => {
+        sends(line({ text: "hel" }))(response, incoming)
+        const rest = [line({ text: "lo" }), line({ finish: "stop" }), "data: [DONE]\n\n"].join("")
+        setTimeout(() => response.end(rest), 1.5 * Duration.toMillis(quick.silence))
+      }
+      const answer = yield* open(script.target("paused", paused))
+      yield* Effect.sleep(Duration.times(quick.silence, 2))
+      assert.strictEqual(fold(yield* Stream.runCollect(answer.value)).content, "hello")
+    }).pipe(Effect.scoped, Effect.provide(testLayer()))
+  )
+
+  it.live("closes the upstream connection at once when the client leaves", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const slow = script.target("slow", sends(line({ text: "hel" })))
+      const scope = yield* Scope.make()
+      const answer = yield* Scope.provide(open(slow), scope)
+      const reader = yield* Effect.forkChild(Stream.runDrain(answer.value))
+      yield* Effect.sleep("20 millis")
+      yield* Fiber.interrupt(reader)
+      yield* Scope.close(scope, Exit.void)
+      yield* script.aborted(slow)
+    }).pipe(Effect.provide(testLayer({}, { ...quick, silence: Duration.minutes(1) })), Effect.timeout("2 seconds"))
+  )
+
+  it.live("closes the upstream connection when the client leaves before the first output", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const slow = script.target("slow", never)
+      const waiting = yield* Effect.forkChild(Effect.scoped(open(slow)))
+      yield* Effect.sleep("50 millis")
+      yield* Fiber.interrupt(waiting)
+      yield* script.aborted(slow)
+    }).pipe(
+      Effect.provide(testLayer({}, { ...quick, firstByte: Duration.minutes(1), firstOutput: Duration.minutes(1) })),
+      Effect.timeout("2 seconds")
+    )
+  )
+
+  it.live("takes a whole answer in place of a stream, and an error in its place for a failure", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const answer = yield* open(script.target("bad", json({ error: {} })), script.target("whole", says("hello")))
+      assert.strictEqual(fold(yield* Stream.runCollect(answer.value)).content, "hello")
+      assert.deepStrictEqual(trail(answer), ["bad Transient", "bad Transient", "whole answered"])
+    }).pipe(Effect.scoped, Effect.provide(testLayer()))
+  )
+
+  it.live("takes a proper end without output for an answer", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const answer = yield* open(script.target("terse", streams(line({ finish: "stop" }), "data: [DONE]\n\n")))
+      const whole = fold(yield* Stream.runCollect(answer.value))
+      assert.deepStrictEqual([whole.content, whole.finishReason], ["", "stop"])
+    }).pipe(Effect.scoped, Effect.provide(testLayer()))
+  )
+
+  it.live("keeps the socket of a stream that ended, for the next one", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const late: Behaviour = (response, incoming) => {
+        sends(line({ text: "hello" }), line({ finish: "stop" }), "data: [DONE]\n\n")(response, incoming)
+        setTimeout(() => response.end(), 30)
+      }
+      const target = script.target("good", late)
+      for (let index = 0; index < 6; index++) {
+        yield* Effect.scoped(Effect.flatMap(open(target), (answer) => Stream.runDrain(answer.value)))
+      }
+      // The next request may start a moment before the socket is free, which makes a second one.
+      assert.isAtMost(script.sockets(), 2)
+    }).pipe(Effect.provide(testLayer()))
+  )
+})
+
+describe("breakers", () => {
+  const fail = (target: Target) => Effect.ignore(complete(target))
+
+  it.live("skip an endpoint that keeps failing, and call it anyway when nothing else is left", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const down = script.target("down", status(500))
+      const good = script.target("good", says("hello"))
+      yield* Effect.repeat(fail(down), { times: 4 })
+      assert.deepStrictEqual(trail(yield* complete(down, good)), ["down skipped", "good answered"])
+      script.target("down", says("back"))
+      assert.strictEqual((yield* complete(down)).value.content, "back")
+    }).pipe(Effect.provide(testLayer({ triesPerTarget: 1 })))
+  )
+
+  it.live("open at once for a rate limit that names its end, and let calls through after it", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const busy = script.target("busy", status(429, { "retry-after": "1" }), says("rested"))
+      const good = script.target("good", says("hello"))
+      yield* complete(busy, good)
+      assert.deepStrictEqual(trail(yield* complete(busy, good)), ["busy skipped", "good answered"])
+      yield* Effect.sleep("1100 millis")
+      assert.deepStrictEqual(trail(yield* complete(busy, good)), ["busy answered"])
+      assert.deepStrictEqual(trail(yield* complete(busy, good)), ["busy answered"])
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("are not moved by what clients do", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      // Enough to open the breaker if they counted.
+      const faulty = [400, 404, 413, 400, 404, 413, 400, 404, 413, 400]
+      const target = script.target("strict", ...faulty.map((code) => status(code)), never)
+      yield* Effect.repeat(fail(target), { times: faulty.length - 1 })
+      yield* Effect.repeat(Effect.timeoutOption(complete(target), "30 millis"), { times: 9 })
+      script.target("strict", says("hello"))
+      assert.deepStrictEqual(trail(yield* complete(target, targetOf("other"))), ["strict answered"])
+    }).pipe(Effect.provide(testLayer({ triesPerTarget: 1 })))
+  )
+
+  it.live("count streams that break after their first output", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const flaky = script.target("flaky", streams(line({ text: "hel" })))
+      const once = Effect.scoped(Effect.flatMap(open(flaky), ({ value }) => Effect.exit(Stream.runDrain(value))))
+      yield* Effect.repeat(once, { times: 4 })
+      const answer = yield* Effect.scoped(open(flaky, script.target("good", hello)))
+      assert.deepStrictEqual(trail(answer), ["flaky skipped", "good answered"])
+    }).pipe(Effect.provide(testLayer()))
+  )
+})

@@ -1,0 +1,21 @@
+/**
+ * No provider is called for a request without credit on hold: the compiler says so. Every line below is wrong, and the
+ * type check fails as soon as one of them is allowed.
+ */
+import { requestId } from "../../../src/domain/Ids.ts"
+import type { Dispatch } from "../../../src/providers/dispatch/Dispatch.ts"
+import { request, targetOf } from "./ScriptedProvider.ts"
+
+const id = requestId("018f0000-0000-7000-8000-000000000001")
+const targets = [targetOf("a")] as const
+
+export const withoutHold = (dispatch: Dispatch["Service"]) => [
+  // @ts-expect-error A plain answer needs a hold.
+  dispatch.complete({ request, targets }),
+  // @ts-expect-error So does a stream.
+  dispatch.open({ request, targets }),
+  // @ts-expect-error A request alone is none.
+  dispatch.complete({ held: id, request, targets }),
+  // @ts-expect-error Nor is its id as text.
+  dispatch.open({ held: "018f0000-0000-7000-8000-000000000001", request, targets })
+]

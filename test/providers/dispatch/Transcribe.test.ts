@@ -1,0 +1,260 @@
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Exit, Redacted } from "effect"
+
+import { providerId } from "../../../src/domain/Ids.ts"
+import type { TranscriptionRequest } from "../../../src/domain/Transcription.ts"
+import { Dispatch, type Exhausted } from "../../../src/providers/dispatch/Dispatch.ts"
+import type { Target } from "../../../src/providers/dispatch/Target.ts"
+import { openAiTranscription } from "../../../src/providers/protocols/openai-transcription/OpenAiTranscription.ts"
+import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
+import { defaults } from "../../../src/providers/transport/Timeouts.ts"
+import { type FormPart, partsOf, recording } from "../recordings.ts"
+import { held, json, never, realLayer, reset, Script, status, targetOf, testLayer } from "./ScriptedProvider.ts"
+
+/** The target as one that does nothing but transcribe. */
+const transcriber = ({ endpoint, model }: Target): Target => ({
+  model: { ...model, kind: "transcription", modalities: { image: false, audio: true } },
+  endpoint: { ...endpoint, protocol: "openai-transcription" }
+})
+
+const transcribe = (request: TranscriptionRequest, ...targets: readonly [Target, ...Array<Target>]) =>
+  Effect.flatMap(Dispatch, (dispatch) => dispatch.transcribe({ held, request, targets }))
+
+const trail = ({ attempts }: Pick<Exhausted, "attempts">) =>
+  attempts.map(({ endpoint, outcome }) => `${endpoint} ${outcome}`)
+
+const hears = (text: string) => json({ text, usage: { input_tokens: 10, output_tokens: 2, total_tokens: 12 } })
+
+const refuses = (code: number, message: string) => (response: Parameters<typeof never>[0]) =>
+  void response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify({ error: { message } }))
+
+const named = (parts: ReadonlyArray<FormPart>): ReadonlyArray<string> =>
+  parts.map(({ headers }) => /^content-disposition: form-data; name="(\w+)"/i.exec(headers[0] ?? "")?.[1] ?? "")
+
+describe("Dispatch.transcribe", () => {
+  it.live("sends a form that even a client's worst names cannot break out of", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const target = transcriber(script.target("strict", hears("Hello.")))
+      const prompt =
+        'a"\r\nX-Evil: 1\r\n\r\n------formdata\r\nContent-Disposition: form-data; name="model"\r\n\r\nümläut'
+      const request = recording({ prompt, language: "de", temperature: 0.5 })
+      const name = 'x"; filename="y\r\nX-Evil: 1\r\n\r\n日本.WAV'
+      const answer = yield* transcribe({ ...request, file: { ...request.file, name } }, target)
+      assert.strictEqual(answer.value.text, "Hello.")
+      assert.strictEqual(answer.value.usage?.audioInput, 10)
+      const [received] = script.received(target)
+      const { body, headers, path } = received ?? assert.fail("nothing was received")
+      assert.strictEqual(path, "/audio/transcriptions")
+      assert.strictEqual(headers["authorization"], "Bearer secret")
+      // Some servers refuse a body whose length they are not told.
+      assert.strictEqual(headers["content-length"], String(body.length))
+      assert.isUndefined(headers["transfer-encoding"])
+      const parts = partsOf(headers["content-type"], body)
+      assert.deepStrictEqual(named(parts), ["model", "language", "prompt", "temperature", "response_format", "file"])
+      assert.deepStrictEqual(
+        parts.slice(0, -1).map((part) => part.body.toString()),
+        ["strict", "de", prompt, "0.5", "json"]
+      )
+      assert.deepStrictEqual(parts.at(-1)?.headers, [
+        'Content-Disposition: form-data; name="file"; filename="audio.wav"',
+        "Content-Type: audio/wav"
+      ])
+      assert.deepStrictEqual(new Uint8Array(parts.at(-1)?.body ?? []), request.file.bytes)
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("tries again with the whole form, then goes to the next target, and writes down both", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const shaky = transcriber(script.target("shaky", reset, status(500)))
+      const good = transcriber(script.target("good", hears("Hello.")))
+      const bytes = new Uint8Array(300_000).fill(7)
+      const answer = yield* transcribe(recording({}, "mp3", bytes), shaky, good)
+      assert.deepStrictEqual(trail(answer), ["shaky Transient", "shaky Transient", "good answered"])
+      assert.strictEqual(answer.target, good)
+      for (const target of [shaky, good])
+        for (const { body, headers } of script.received(target)) {
+          const sent = partsOf(headers["content-type"], body).at(-1)?.body
+          assert.strictEqual(sent?.equals(bytes), true)
+        }
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("asks another model when one cannot take the audio, whatever their context windows", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const long = "audio duration 2000.0 seconds is longer than 1400 seconds which is the maximum for this model"
+      const small = transcriber(script.target("small", refuses(400, long)))
+      const proxy = transcriber(script.target("proxy", refuses(413, "Request Entity Too Large")))
+      const codec = transcriber(script.target("codec", refuses(400, "Audio file might be corrupted or unsupported")))
+      const good = transcriber(script.target("good", hears("Hello.")))
+      const answer = yield* transcribe(recording(), small, proxy, codec, good)
+      assert.deepStrictEqual(trail(answer), [
+        "small Unsupported",
+        "proxy Unsupported",
+        "codec Unsupported",
+        "good answered"
+      ])
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("stops at audio that nobody can read, with the provider's words", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const strict = transcriber(script.target("strict", refuses(400, "Invalid file format. Supported formats: [mp3]")))
+      const other = transcriber(script.target("other", hears("Hello.")))
+      const error = yield* Effect.flip(transcribe(recording(), strict, other))
+      assert.strictEqual(error.last.reason._tag, "Invalid")
+      assert.include(error.last.message, "Supported formats")
+      assert.strictEqual(script.calls(other), 0)
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("takes silence for an answer", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const answer = yield* transcribe(recording(), transcriber(script.target("mute", json({ text: " " }))))
+      assert.deepStrictEqual(answer.value, { text: "", usage: undefined })
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("gives up on a provider that does not answer, and is exhausted with the wait of those that are busy", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const silent = transcriber(script.target("silent", never))
+      const late = yield* Effect.flip(transcribe(recording(), silent))
+      assert.deepInclude(late.last.reason, { kind: "timeout" })
+      const busy = transcriber(script.target("busy", status(429, { "retry-after": "30" })))
+      const error = yield* Effect.flip(transcribe(recording(), busy))
+      assert.deepStrictEqual(error.rateLimited, { retryAfter: Duration.seconds(30) })
+    }).pipe(Effect.provide(testLayer({ triesPerTarget: 1 })))
+  )
+
+  it.live("leaves an endpoint alone that fails again and again", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const bad = transcriber(script.target("bad", status(500)))
+      const good = transcriber(script.target("good", hears("Hello.")))
+      for (let round = 0; round < 5; round++) yield* transcribe(recording(), bad, good)
+      const answer = yield* transcribe(recording(), bad, good)
+      assert.deepStrictEqual(trail(answer), ["bad skipped", "good answered"])
+      assert.strictEqual(script.calls(bad), 5)
+    }).pipe(Effect.provide(testLayer({ triesPerTarget: 1 })))
+  )
+
+  it.live("hears that a file is too large while it is still sending it", () =>
+    Effect.gen(function* () {
+      const server = createServer((incoming, response) => {
+        response.writeHead(413, { "content-type": "application/json" }).end('{"error":{"message":"too large"}}')
+        setTimeout(() => incoming.socket.destroy(), 50)
+      })
+      yield* Effect.acquireRelease(
+        Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
+        () => Effect.sync(() => server.close())
+      )
+      const { port } = server.address() as AddressInfo
+      const request = recording({}, "wav", new Uint8Array(26_214_400))
+      const transport = yield* HttpTransport
+      const failure = yield* Effect.flip(
+        transport.json({
+          account: {
+            provider: {
+              id: providerId("x"),
+              protocol: "openai-chat",
+              dialect: "generic",
+              baseUrl: "",
+              apiKeyEnv: "",
+              baseUrlEnv: "",
+              auth: "none"
+            },
+            baseUrl: `http://127.0.0.1:${port}`,
+            apiKey: Redacted.make("")
+          },
+          wire: openAiTranscription.encode({ request, upstream: "up", dialect: "generic" }),
+          failure: openAiTranscription.failure
+        })
+      )
+      assert.deepInclude(failure, { status: 413, message: "too large" })
+    }).pipe(Effect.scoped, Effect.provide(testLayer({}, defaults)))
+  )
+})
+
+describe("Dispatch.transcribe with a model that converses", () => {
+  const says = (content: string, finish_reason = "stop", more: object = {}) =>
+    json({
+      choices: [{ index: 0, message: { role: "assistant", content, ...more }, finish_reason }],
+      usage: {
+        prompt_tokens: 30,
+        completion_tokens: 4,
+        total_tokens: 34,
+        prompt_tokens_details: { audio_tokens: 10 }
+      }
+    })
+
+  it.live("asks it in its own protocol, and answers with its usage", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const target = script.target("chat", says(" Hello. "))
+      const answer = yield* transcribe(recording(), target)
+      assert.strictEqual(answer.value.text, "Hello.")
+      assert.deepInclude(answer.value.usage, { input: 20, audioInput: 10, output: 4 })
+      const [received] = script.received(target)
+      assert.strictEqual(received?.path, "/chat/completions")
+      const sent = JSON.parse(String(received?.body))
+      assert.deepInclude(sent, { model: "chat", temperature: 0, stream: false })
+      assert.strictEqual(sent.messages[0].content[1].type, "input_audio")
+    }).pipe(Effect.provide(realLayer()))
+  )
+
+  it.live("does not pass half a transcript or a refusal off as one", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const failing = (name: string, ...answer: Parameters<typeof says>) =>
+        Effect.map(Effect.flip(transcribe(recording(), script.target(name, says(...answer)))), ({ last }) => last)
+      assert.strictEqual((yield* failing("half", "Hel", "length")).reason._tag, "ContextTooLong")
+      assert.strictEqual((yield* failing("prude", "", "content_filter")).reason._tag, "Refused")
+      const refused = yield* failing("polite", "", "stop", { refusal: "I cannot listen to this." })
+      assert.strictEqual(refused.message, "I cannot listen to this.")
+      const blocked = script.target("blocked", (response) => {
+        response.writeHead(400, { "content-type": "application/json" })
+        response.end(JSON.stringify({ error: { message: "flagged", code: "content_policy_violation" } }))
+      })
+      const error = yield* Effect.flip(transcribe(recording(), blocked))
+      assert.deepStrictEqual([error.last.reason._tag, error.last.message], ["Refused", "flagged"])
+      assert.deepStrictEqual(trail(error), ["blocked Refused"])
+    }).pipe(Effect.provide(realLayer()))
+  )
+
+  it.live("stands beside models that only transcribe, in either order", () =>
+    Effect.gen(function* () {
+      const script = yield* Script
+      const chat = script.target("chat", says("From the chat."))
+      const form = transcriber(script.target("form", status(404)))
+      assert.strictEqual((yield* transcribe(recording(), form, chat)).value.text, "From the chat.")
+      // This server's chat takes no such format, which is known before anything is sent.
+      const good = transcriber(script.target("good", hears("From the form.")))
+      const answer = yield* transcribe(recording({}, "webm"), chat, good)
+      assert.strictEqual(answer.value.text, "From the form.")
+      assert.strictEqual(script.calls(chat), 1)
+    }).pipe(Effect.provide(realLayer()))
+  )
+
+  it.live("is a defect when a conversation is sent to one that only transcribes", () =>
+    Effect.gen(function* () {
+      const dispatch = yield* Dispatch
+      const request = { messages: [], tools: [], toolChoice: "auto", parallelToolCalls: true, stop: [] } as const
+      const exit = yield* Effect.exit(
+        dispatch.complete({
+          held,
+          request: { ...request, responseFormat: { type: "text" } },
+          targets: [transcriber(targetOf("form"))]
+        })
+      )
+      assert.isTrue(Exit.hasDies(exit))
+    }).pipe(Effect.provide(testLayer()))
+  )
+})

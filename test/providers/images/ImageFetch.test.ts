@@ -1,0 +1,392 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { gzipSync } from "node:zlib"
+
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Layer, Result } from "effect"
+
+import type { ChatRequest, ImagePart, Part } from "../../../src/domain/Conversation.ts"
+import { checkedUrl } from "../../../src/providers/images/ImageDownload.ts"
+import { ImageFetch, type Options } from "../../../src/providers/images/ImageFetch.ts"
+import { isPublic } from "../../../src/providers/images/PublicAddress.ts"
+import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
+import { request as plainRequest } from "../dispatch/ScriptedProvider.ts"
+
+const png = Buffer.from("\u0089PNG\r\n\u001a\n and then the rest", "latin1")
+const jpeg = Buffer.from("\u00ff\u00d8\u00ff\u00e0 and then the rest", "latin1")
+const webp = Buffer.from("RIFF\n\u0000\u0000\u0000WEBPVP8 ", "latin1")
+const gif = Buffer.from("GIF89a and then the rest", "latin1")
+
+const dataUri = (type: string, bytes: Buffer): string => `data:${type};base64,${bytes.toString("base64")}`
+
+type Serve = (response: ServerResponse, incoming: IncomingMessage) => void
+
+const sends =
+  (bytes: Buffer, headers: Record<string, string | number> = { "content-type": "image/png" }, status = 200): Serve =>
+  (response) =>
+    response.writeHead(status, headers).end(bytes)
+
+const redirects = (location: string, status = 302) => sends(Buffer.alloc(0), { location }, status)
+
+/** A server on an address of this machine; `seen` holds what it was asked. */
+const serving = Effect.fnUntraced(function* (serve: Serve, address = "127.0.0.1", wantedPort = 0) {
+  const seen: Array<IncomingMessage> = []
+  const server = createServer((incoming, response) => {
+    seen.push(incoming)
+    serve(response, incoming)
+  })
+  yield* Effect.acquireRelease(
+    Effect.callback<void>((resume) => {
+      server.listen(wantedPort, address, () => resume(Effect.void))
+    }),
+    () =>
+      Effect.sync(() => {
+        server.closeAllConnections()
+        server.close()
+      })
+  )
+  const { port } = server.address() as AddressInfo
+  return { port, seen, url: `http://${address}:${port}/image` }
+})
+
+const image = (url: string): ImagePart => ({ type: "image", url })
+
+const requestOf = (...content: ReadonlyArray<Part>): ChatRequest => ({
+  ...plainRequest,
+  messages: [{ role: "user", content }]
+})
+
+const urlsOf = (request: ChatRequest): ReadonlyArray<string> =>
+  request.messages.flatMap(({ content }) => content.flatMap((part) => (part.type === "image" ? [part.url] : [])))
+
+/** Lets tests reach the one loopback address, at this port. */
+const testOptions = (port: number): Partial<Options> => ({
+  ports: [80, 443, port],
+  isAllowed: (address) => address === "127.0.0.1" || isPublic(address),
+  resolve: async () => ["127.0.0.1"]
+})
+
+const inlined = (request: ChatRequest, options: Partial<Options>) =>
+  ImageFetch.use((images) => images.inlined(request)).pipe(Effect.provide(ImageFetch.layer(options)))
+
+/** What the gateway says of an image that it does not take. */
+const refusalOf = Effect.fnUntraced(function* (url: string, options: Partial<Options>) {
+  const failure = yield* Effect.flip(inlined(requestOf(image(url)), options))
+  assert.deepStrictEqual(failure.reason, { _tag: "Unsupported" })
+  return failure.message
+})
+
+const said = (why: string): string => `The image at messages[0].content[0] ${why}.`
+
+const refuses = (name: string, why: string, serve: Serve, options: Partial<Options> = {}) =>
+  it.live(name, () =>
+    Effect.gen(function* () {
+      const { port, url } = yield* serving(serve)
+      assert.strictEqual(yield* refusalOf(url, { ...testOptions(port), ...options }), said(why))
+    })
+  )
+
+describe("ImageFetch, with images it may load", () => {
+  it.live("puts images in place of their URLs wherever they are, each loaded once", () =>
+    Effect.gen(function* () {
+      const { port, seen } = yield* serving((response, incoming) =>
+        incoming.url?.startsWith("/a")
+          ? sends(png, { "content-type": "image/png; charset=binary" })(response, incoming)
+          : sends(jpeg, { "content-type": "image/jpg" })(response, incoming)
+      )
+      const [a, b] = [`http://images.test:${port}/a?sig=a%2Fb+c%20d&x#part`, `http://127.0.0.1:${port}/b`]
+      const inline = "DATA:image/svg+xml;base64,AAAA"
+      const text = { type: "text", text: a } as const
+      const before: ChatRequest = {
+        ...plainRequest,
+        messages: [
+          { role: "system", content: [text] },
+          { role: "user", content: [text, { ...image(a), detail: "low" }, image(b), image(inline)] },
+          { role: "tool", toolCallId: "1", content: [image(a)] }
+        ]
+      }
+      const after = yield* inlined(before, testOptions(port))
+      const [uriA, uriB] = [dataUri("image/png", png), dataUri("image/jpeg", jpeg)]
+      assert.deepStrictEqual(after.messages, [
+        { role: "system", content: [text] },
+        { role: "user", content: [text, { ...image(uriA), detail: "low" }, image(uriB), image(inline)] },
+        { role: "tool", toolCallId: "1", content: [image(uriA)] }
+      ])
+      assert.deepStrictEqual(seen.map(({ url }) => url).toSorted(), ["/a?sig=a%2Fb+c%20d&x", "/b"])
+    })
+  )
+
+  it.live("asks as a stranger: no cookies, no key, no trace, no compression", () =>
+    Effect.gen(function* () {
+      const { port, seen, url } = yield* serving(sends(webp, { "content-type": "image/webp", "set-cookie": "a=b" }))
+      yield* inlined(requestOf(image(url), image(`${url}2`)), testOptions(port)).pipe(Effect.withSpan("request"))
+      assert.deepStrictEqual(
+        seen.map(({ headers }) => headers),
+        [0, 1].map(() => ({
+          accept: "image/jpeg, image/png, image/gif, image/webp",
+          "accept-encoding": "identity",
+          connection: "close",
+          host: `127.0.0.1:${port}`,
+          "user-agent": "tollgate"
+        }))
+      )
+    })
+  )
+
+  it.live("gives back the very request when there is nothing to load", () =>
+    Effect.gen(function* () {
+      const request = requestOf({ type: "text", text: "http://127.0.0.1/" }, image(dataUri("image/png", png)))
+      assert.strictEqual(yield* inlined(request, {}), request)
+    })
+  )
+
+  it.live("follows three redirects, relative ones too, and not a fourth", () =>
+    Effect.gen(function* () {
+      const { port, url } = yield* serving((response, incoming) => {
+        const left = Number(incoming.url?.slice(1))
+        const serve = left === 0 ? sends(gif, { "content-type": "image/gif" }) : redirects(`/${left - 1}`, 307)
+        serve(response, incoming)
+      })
+      const at = (redirects: number) => new URL(`/${redirects}`, url).href
+      const after = yield* inlined(requestOf(image(at(3))), testOptions(port))
+      assert.deepStrictEqual(urlsOf(after), [dataUri("image/gif", gif)])
+      assert.strictEqual(yield* refusalOf(at(4), testOptions(port)), said("redirects more than 3 times"))
+    })
+  )
+
+  it.live("never loads more than four images of a request, or sixteen of all requests, at once", () =>
+    Effect.gen(function* () {
+      let [open, most] = [0, 0]
+      const { port, url } = yield* serving((response, incoming) => {
+        most = Math.max(most, ++open)
+        setTimeout(() => {
+          open--
+          sends(png)(response, incoming)
+        }, 30)
+      })
+      const request = requestOf(...Array.from({ length: 8 }, (_, at) => image(`${url}/${at}`)))
+      yield* Effect.gen(function* () {
+        const images = yield* ImageFetch
+        yield* images.inlined(request)
+        assert.strictEqual(most, 4)
+        yield* Effect.forEach(Array.from({ length: 6 }), () => images.inlined(request), { concurrency: "unbounded" })
+        assert.strictEqual(most, 16)
+      }).pipe(Effect.provide(ImageFetch.layer(testOptions(port))))
+    })
+  )
+})
+
+describe("ImageFetch, against addresses that are not public", () => {
+  it.live("refuses this machine in every spelling", () =>
+    Effect.gen(function* () {
+      const { port, seen } = yield* serving(sends(png))
+      const hosts = [
+        "127.0.0.1",
+        "2130706433",
+        "017700000001",
+        "0x7f000001",
+        "0x7f.1",
+        "127.1",
+        "127.0.0.1.",
+        "%31%32%37.0.0.1",
+        "１２７。0.0.1",
+        "0.0.0.0",
+        "0",
+        "[::1]",
+        "[::]",
+        "[0:0:0:0:0:0:0:1]",
+        "[::127.0.0.1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[64:ff9b::127.0.0.1]",
+        "[2002:7f00:1::]"
+      ]
+      for (const host of hosts)
+        assert.strictEqual(yield* refusalOf(`http://${host}:${port}/`, { ports: [port] }), said("is not public"), host)
+      assert.deepStrictEqual(seen, [])
+    })
+  )
+
+  it.live("refuses a name when any of its addresses is closed, and does not say which", () =>
+    Effect.gen(function* () {
+      const { port, seen } = yield* serving(sends(png))
+      const answers = [["127.0.0.1", "10.0.0.1"], ["127.0.0.1", "fd00:ec2::254"], ["169.254.169.254"], ["nonsense"], []]
+      for (const addresses of answers) {
+        const options = { ...testOptions(port), resolve: async () => addresses }
+        assert.strictEqual(yield* refusalOf(`http://images.test:${port}/`, options), said("is not public"))
+      }
+      assert.deepStrictEqual(seen, [])
+    })
+  )
+
+  it.live("refuses a redirect to a closed address, by number or by name", () =>
+    Effect.gen(function* () {
+      let target = ""
+      const { port, url } = yield* serving((response, incoming) => redirects(target)(response, incoming))
+      const closed = yield* serving(sends(png), "127.0.0.2", port)
+      const resolve = async () => ["127.0.0.2"]
+      for (target of [closed.url, `//127.0.0.2:${port}/`, `http://inside.test:${port}/`, "http://169.254.169.254/"])
+        assert.strictEqual(yield* refusalOf(url, { ...testOptions(port), resolve }), said("is not public"), target)
+      assert.deepStrictEqual(closed.seen, [])
+    })
+  )
+
+  it.live("connects to the address it checked, whatever the name means a moment later", () =>
+    Effect.gen(function* () {
+      const { port, seen } = yield* serving(sends(png))
+      const closed = yield* serving(sends(png), "127.0.0.2", port)
+      let lookups = 0
+      const rebinding = { ...testOptions(port), resolve: async () => [lookups++ === 0 ? "127.0.0.1" : "127.0.0.2"] }
+      yield* inlined(requestOf(image(`http://rebinding.test:${port}/`)), rebinding)
+      assert.deepStrictEqual([lookups, seen.length, closed.seen.length], [1, 1, 0])
+    })
+  )
+
+  it.live("checks the name anew after a redirect to the same host", () =>
+    Effect.gen(function* () {
+      const { port } = yield* serving(redirects("/again"))
+      const closed = yield* serving(sends(png), "127.0.0.2", port)
+      let lookups = 0
+      const rebinding = { ...testOptions(port), resolve: async () => [lookups++ === 0 ? "127.0.0.1" : "127.0.0.2"] }
+      assert.strictEqual(yield* refusalOf(`http://rebinding.test:${port}/`, rebinding), said("is not public"))
+      assert.deepStrictEqual(closed.seen, [])
+    })
+  )
+
+  it.live("keeps its guard beside the client that carries requests to providers", () =>
+    Effect.gen(function* () {
+      const { port, seen, url } = yield* serving(sends(png))
+      const ask = ImageFetch.use((images) => images.inlined(requestOf(image(url))))
+      const failure = yield* Effect.flip(ask).pipe(
+        Effect.provide(Layer.mergeAll(HttpTransport.layer(), ImageFetch.layer({ ports: [port] })))
+      )
+      assert.strictEqual(failure.message, said("is not public"))
+      assert.deepStrictEqual(seen, [])
+    })
+  )
+})
+
+describe("ImageFetch, against URLs that it does not follow", () => {
+  const ports = [80, 443]
+  const from = new URL("https://images.test/a")
+  const refusals = [
+    ["http://user@images.test/", "has a URL with credentials in it"],
+    ["http://user:secret@images.test/", "has a URL with credentials in it"],
+    ["http://:secret@images.test/", "has a URL with credentials in it"],
+    ["http://images.test:8080/", "has a URL with a port other than 80 and 443"],
+    ["https://images.test:22/", "has a URL with a port other than 80 and 443"],
+    ["ftp://images.test/", "has a URL that is neither https nor http"],
+    ["file:///etc/passwd", "has a URL that is neither https nor http"],
+    ["gopher://images.test/", "has a URL that is neither https nor http"],
+    ["javascript:alert(1)", "has a URL that is neither https nor http"],
+    ["http://256.1.1.1/", "has a malformed URL"],
+    ["http://[fe80::1%25eth0]/", "has a malformed URL"],
+    ["/relative", "has a malformed URL"],
+    [`https://images.test/${"a".repeat(8_192)}`, "has a URL of more than 8192 characters"]
+  ] as const
+
+  for (const [url, why] of refusals)
+    it.live(`refuses ${url.slice(0, 40)}`, () =>
+      Effect.gen(function* () {
+        assert.strictEqual(yield* refusalOf(url, { resolve: () => assert.fail("looked up") }), said(why))
+      })
+    )
+
+  it("holds a redirect to the same rules, and to https once it began there", () => {
+    const whyOf = (location: string, base: URL) => Result.merge(checkedUrl(location, ports, base))
+    assert.deepInclude(whyOf("http://images.test/b", from), { why: "redirects from https to http" })
+    assert.deepInclude(whyOf("//u:p@images.test/b", from), { why: "has a URL with credentials in it" })
+    assert.deepInclude(whyOf("data:image/png;base64,AAAA", from), { why: "has a URL that is neither https nor http" })
+    assert.deepInclude(whyOf("b", from), { href: "https://images.test/b" })
+    assert.deepInclude(whyOf("https://images.test/b", new URL("http://a.test")), { href: "https://images.test/b" })
+  })
+
+  it.live("refuses more than twenty images, and counts equal ones", () =>
+    Effect.gen(function* () {
+      const request = requestOf(...Array.from({ length: 21 }, () => image("https://images.test/")))
+      const failure = yield* Effect.flip(inlined(request, { resolve: () => assert.fail("looked up") }))
+      assert.strictEqual(failure.message, "The request has more than 20 images given by URL.")
+    })
+  )
+})
+
+const mebibyte = 1024 * 1024
+
+/** Writes for as long as somebody listens. */
+const endless =
+  (chunk: Buffer, everyMillis: number, headers: Record<string, string | number>): Serve =>
+  (response) => {
+    response.writeHead(200, { "content-type": "image/png", ...headers })
+    const timer = setInterval(() => response.write(chunk), everyMillis)
+    response.on("close", () => clearInterval(timer))
+  }
+
+describe("ImageFetch, against servers that mean harm", () => {
+  const big = Buffer.concat([png, Buffer.alloc(mebibyte)])
+  const quick = { imagePatience: Duration.millis(300) }
+
+  refuses("stops a body without end", "is larger than 20 MiB", endless(big, 1, {}))
+  refuses(
+    "is not soothed by the length that a server claims",
+    "is larger than 20 MiB",
+    endless(big, 1, { "content-length": 1_000 * mebibyte })
+  )
+  refuses("takes no image that ends before its length", "could not be loaded", (response) => {
+    response.writeHead(200, { "content-type": "image/png", "content-length": 1_000 })
+    response.end(png)
+  })
+  refuses("gives up on a body that drips", "did not load in time", endless(Buffer.from("x"), 20, {}), quick)
+  refuses("gives up on a server that is silent", "did not load in time", () => undefined, quick)
+  refuses(
+    "gives up on a server that redirects slowly",
+    "did not load in time",
+    (response, incoming) => {
+      setTimeout(() => redirects("/")(response, incoming), 150)
+    },
+    quick
+  )
+  it.live("gives up on a name that does not resolve", () =>
+    Effect.gen(function* () {
+      const silent = { resolve: () => new Promise<never>(() => undefined) }
+      const url = "http://images.test/"
+      assert.strictEqual(yield* refusalOf(url, { ...silent, ...quick }), said("did not load in time"))
+      const connectPatience = Duration.millis(300)
+      assert.strictEqual(yield* refusalOf(url, { ...silent, connectPatience }), said("could not be loaded"))
+    })
+  )
+  it.live("counts equal images as often as they will be sent", () =>
+    Effect.gen(function* () {
+      const { port, url } = yield* serving(sends(Buffer.concat([png, Buffer.alloc(17 * mebibyte)])))
+      const request = requestOf(image(url), image(url))
+      const failure = yield* Effect.flip(inlined(request, testOptions(port)))
+      assert.strictEqual(failure.message, said("makes the images of the request too large together"))
+    })
+  )
+  refuses("survives a connection that breaks", "could not be loaded", (response) => response.destroy())
+  refuses("tells a missing image", "was not found", sends(png, { "content-type": "image/png" }, 404))
+  refuses("tells a refusal", "could not be loaded (status 403)", sends(png, { "content-type": "image/png" }, 403))
+  refuses(
+    "takes no partial answer",
+    "could not be loaded (status 206)",
+    sends(png, { "content-type": "image/png" }, 206)
+  )
+  refuses("takes a redirect to nowhere for a failure", "could not be loaded (status 302)", sends(png, {}, 302))
+  refuses(
+    "takes no compressed body",
+    "is sent compressed",
+    sends(gzipSync(Buffer.alloc(mebibyte)), {
+      "content-type": "image/png",
+      "content-encoding": "gzip"
+    })
+  )
+  refuses(
+    "takes no page for an image",
+    "is not of type JPEG, PNG, GIF or WebP",
+    sends(png, { "content-type": "text/html" })
+  )
+  refuses("takes no SVG", "is not of type JPEG, PNG, GIF or WebP", sends(png, { "content-type": "image/svg+xml" }))
+  refuses("takes no page without a type", "is not a JPEG, PNG, GIF or WebP", sends(Buffer.from("<html>"), {}))
+  refuses("takes no bytes that are another type", "is not the image/png it claims", sends(jpeg))
+  refuses("takes no page that claims to be an image", "is not the image/png it claims", sends(Buffer.from("<html>")))
+  refuses("takes no empty image", "is not the image/png it claims", sends(Buffer.alloc(0)))
+})

@@ -1,0 +1,282 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Result } from "effect"
+
+import { audioFormats, type ChatRequest, type Message } from "../../../../src/domain/Conversation.ts"
+import { gemini } from "../../../../src/providers/protocols/gemini/Gemini.ts"
+import type { Json, WireCall } from "../../../../src/providers/protocols/Protocol.ts"
+import { bodyOf, callOf, failing, thinker, user } from "../wire.ts"
+
+const call = (over: Parameters<typeof callOf>[0] = {}): WireCall => callOf({ dialect: "generic", ...over })
+const asked = (request: Partial<ChatRequest>, model = {}): Json => bodyOf(gemini, call({ request, model }))
+const configured = (request: Partial<ChatRequest>, model = {}): Json =>
+  asked(request, model)["generationConfig"] as Json
+const tool = { name: "f", description: "d", parameters: { type: "object", properties: { b: {}, a: {} } } }
+const second = thinker({ efforts: [], budgetTokens: { min: 512, max: 24_576 } })
+const third = thinker({ support: "always", efforts: ["low", "medium", "high"] })
+
+const everything: Partial<ChatRequest> = {
+  messages: [
+    { role: "system", content: [{ type: "text", text: "Be brief." }] },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "" },
+        { type: "image", url: "data:image/jpg;base64,AA==" },
+        { type: "audio", data: "BB==", format: "mp3" }
+      ]
+    },
+    {
+      role: "assistant",
+      content: [{ type: "text", text: "Looking." }],
+      toolCalls: [
+        { id: "a:1", name: "f", arguments: `{"x":1}` },
+        { id: "a:2", name: "g", arguments: "{broken" },
+        { id: "a:3", name: "f", arguments: "" }
+      ],
+      reasoning: "unsigned",
+      reasoningDetails: []
+    },
+    {
+      role: "tool",
+      toolCallId: "a:2",
+      content: [
+        { type: "text", text: `{"n":12345678901234567890}` },
+        { type: "image", url: "data:image/png;base64,CC==" }
+      ]
+    },
+    { role: "system", content: [{ type: "text", text: "Hurry." }] },
+    { role: "tool", toolCallId: "a:1", content: [{ type: "text", text: "r" }] },
+    { role: "assistant", content: [{ type: "text", text: "Well" }], toolCalls: [], reasoningDetails: [] },
+    { role: "assistant", content: [{ type: "text", text: "then" }], toolCalls: [], reasoningDetails: [] }
+  ],
+  tools: [tool, { name: "g", parameters: { $schema: "draft", type: "object", properties: {}, required: [] } }],
+  maxOutputTokens: 100,
+  temperature: 1.5,
+  topP: 0.5,
+  stop: ["x", "\n"],
+  frequencyPenalty: 1,
+  presencePenalty: 1,
+  promptCacheKey: "k"
+}
+
+const whole = (ids: boolean, signature: Json): Json => {
+  const named = (id: string, more: Json): Json => (ids ? { id, ...more } : more)
+  const response = (id: string, name: string, response: Json): Json => ({
+    functionResponse: named(id, { name, response })
+  })
+  return {
+    tools: [
+      {
+        functionDeclarations: [{ name: "f", description: "d", parametersJsonSchema: tool.parameters }, { name: "g" }]
+      }
+    ],
+    systemInstruction: { parts: [{ text: "Be brief." }] },
+    contents: [
+      {
+        role: "user",
+        parts: [
+          { inlineData: { mimeType: "image/jpeg", data: "AA==" } },
+          { inlineData: { mimeType: "audio/mpeg", data: "BB==" } }
+        ]
+      },
+      {
+        role: "model",
+        parts: [
+          { text: "Looking." },
+          { functionCall: named("a:1", { name: "f", args: { x: 1 } }), ...signature },
+          { functionCall: named("a:2", { name: "g", args: { _raw: "{broken" } }) },
+          { functionCall: named("a:3", { name: "f", args: {} }) }
+        ]
+      },
+      {
+        role: "user",
+        parts: [
+          response("a:1", "f", { output: "r" }),
+          response("a:2", "g", { output: `{"n":12345678901234567890}` }),
+          response("a:3", "f", { error: "The tool gave no result." }),
+          { text: "From the tool results above:" },
+          { inlineData: { mimeType: "image/png", data: "CC==" } },
+          { text: "<system>\nHurry.\n</system>" }
+        ]
+      },
+      { role: "model", parts: [{ text: "Well" }, { text: "then" }] },
+      { role: "user", parts: [{ text: "Continue." }] }
+    ]
+  }
+}
+
+describe("a whole request", () => {
+  const limits = { maxOutputTokens: 100, temperature: 1.5, topP: 0.5 }
+
+  it("keeps results in the order of their calls, without ids, where models know none", () => {
+    assert.deepStrictEqual(asked(everything), {
+      ...whole(false, {}),
+      generationConfig: { ...limits, frequencyPenalty: 1, presencePenalty: 1, stopSequences: ["x", "\n"] }
+    })
+  })
+
+  it("has ids and a stand-in for the lost signature from Gemini 3 on, and no penalties", () => {
+    assert.deepStrictEqual(asked(everything, third), {
+      ...whole(true, { thoughtSignature: "skip_thought_signature_validator" }),
+      generationConfig: { ...limits, stopSequences: ["x", "\n"], thinkingConfig: { includeThoughts: true } }
+    })
+  })
+
+  it("goes to the model, as a stream of events where one is wanted", () => {
+    const path = (stream: boolean) => Result.getOrThrow(gemini.encode(call({ stream }))).path
+    assert.deepStrictEqual(
+      [path(false), path(true)],
+      ["/models/up:generateContent", "/models/up:streamGenerateContent?alt=sse"]
+    )
+  })
+
+  it("always begins and ends with the user", () => {
+    const said: Message = {
+      role: "assistant",
+      content: [{ type: "text", text: "a" }],
+      toolCalls: [],
+      reasoningDetails: []
+    }
+    const roles = (messages: ReadonlyArray<Message>) =>
+      (asked({ messages })["contents"] as ReadonlyArray<Json>).map(({ role }) => role)
+    assert.deepStrictEqual(roles([]), ["user"])
+    assert.deepStrictEqual(roles([{ role: "system", content: [{ type: "text", text: "s" }] }]), ["user"])
+    assert.deepStrictEqual(roles([said]), ["user", "model", "user"])
+    assert.deepStrictEqual(roles([user(""), said, user("q")]), ["user", "model", "user"])
+  })
+})
+
+it("gives results to the last call of their id", () => {
+  const called: Message = {
+    role: "assistant",
+    content: [],
+    toolCalls: [{ id: "same", name: "f", arguments: "" }],
+    reasoningDetails: []
+  }
+  const result = (text: string): Message => ({ role: "tool", toolCallId: "same", content: [{ type: "text", text }] })
+  const messages = [user("q"), called, result("one"), structuredClone(called), result("two")]
+  const outputs = JSON.stringify(asked({ messages })["contents"]).match(/"output":"\w+"/g)
+  assert.deepStrictEqual(outputs, [`"output":"one"`, `"output":"two"`])
+})
+
+it("has a type for every audio format", () => {
+  const content = audioFormats.map((format) => ({ type: "audio", data: format, format }) as const)
+  const [turn] = asked({ messages: [{ role: "user", content }] })["contents"] as ReadonlyArray<Json>
+  assert.deepStrictEqual(
+    (turn as { readonly parts: ReadonlyArray<{ readonly inlineData: Json }> }).parts.map(
+      (part) => part.inlineData["mimeType"]
+    ),
+    ["audio/mpeg", "audio/wav", "audio/m4a", "audio/webm", "audio/ogg", "audio/flac", "audio/opus"]
+  )
+})
+
+it("chooses tools as asked", () => {
+  const chosen = (toolChoice: ChatRequest["toolChoice"]) => asked({ tools: [tool], toolChoice })["toolConfig"]
+  assert.strictEqual(chosen("auto"), undefined)
+  assert.deepStrictEqual(chosen("none"), { functionCallingConfig: { mode: "NONE" } })
+  assert.deepStrictEqual(chosen("required"), { functionCallingConfig: { mode: "ANY" } })
+  assert.deepStrictEqual(chosen({ name: "f" }), { functionCallingConfig: { mode: "ANY", allowedFunctionNames: ["f"] } })
+  assert.notProperty(asked({ toolChoice: "none" }), "toolConfig")
+})
+
+it("writes a fixed value as a choice of one, wherever a schema is", () => {
+  const schema = {
+    $schema: "draft",
+    type: "object",
+    properties: { const: { const: "a", enum: ["b"] }, list: { items: { anyOf: [{ const: 1 }, { type: "null" }] } } },
+    additionalProperties: { const: null }
+  }
+  const expected = {
+    type: "object",
+    properties: { const: { enum: ["a"] }, list: { items: { anyOf: [{ enum: [1] }, { type: "null" }] } } },
+    additionalProperties: { enum: [null] }
+  }
+  const [tools] = asked({ tools: [{ name: "f", parameters: schema }] })["tools"] as ReadonlyArray<Json>
+  assert.deepStrictEqual(tools, { functionDeclarations: [{ name: "f", parametersJsonSchema: expected }] })
+  const responseFormat = { type: "json_schema", name: "s", strict: true, schema } as const
+  assert.deepStrictEqual(configured({ responseFormat }), {
+    responseMimeType: "application/json",
+    responseJsonSchema: expected
+  })
+})
+
+it("shapes answers beside tools from Gemini 3 on, and asks in words before", () => {
+  const object = { tools: [tool], responseFormat: { type: "json_object" } } as const
+  const schema = {
+    ...object,
+    responseFormat: { type: "json_schema", name: "s", strict: true, schema: { a: 1 } }
+  } as const
+  const mime = { responseMimeType: "application/json" }
+  assert.deepStrictEqual(configured(object, second), {})
+  assert.include(JSON.stringify(asked(object, second)["systemInstruction"]), "one JSON object")
+  assert.include(JSON.stringify(asked(schema, second)["systemInstruction"]), `{\\"a\\":1}`)
+  assert.deepInclude(configured(object, third), mime)
+  assert.deepInclude(configured(schema, third), { ...mime, responseJsonSchema: { a: 1 } })
+  assert.notProperty(asked(schema, third), "systemInstruction")
+  assert.deepStrictEqual(configured({ responseFormat: { type: "json_object" } }, second), mime)
+})
+
+it("thinks by budget or by level, as the model does", () => {
+  const pro = thinker({ support: "always", efforts: [], budgetTokens: { min: 128, max: 32_768 } })
+  const lite = thinker({ support: "always", efforts: ["minimal", "low", "medium", "high"] })
+  const effort = (effort: "none" | "minimal" | "medium" | "xhigh") => ({ reasoning: { effort, exclude: false } })
+  const shown = { includeThoughts: true }
+  const hidden = { includeThoughts: false }
+  const cases: ReadonlyArray<readonly [Partial<ChatRequest>, object, Json | undefined]> = [
+    [effort("medium"), {}, undefined],
+    [{}, second, undefined],
+    [effort("none"), second, { thinkingBudget: 0 }],
+    [{ reasoning: { enabled: false, exclude: false } }, second, { thinkingBudget: 0 }],
+    [{ ...effort("medium"), maxOutputTokens: 4_096 }, second, { ...shown, thinkingBudget: 3_072 }],
+    [{ ...effort("medium"), maxOutputTokens: 1_100 }, second, { thinkingBudget: 0 }],
+    [{ reasoning: { maxTokens: 100, exclude: true } }, second, { ...hidden, thinkingBudget: 512 }],
+    [{}, pro, shown],
+    [effort("none"), pro, { ...hidden, thinkingBudget: 128 }],
+    [effort("none"), third, { ...hidden, thinkingLevel: "LOW" }],
+    [effort("none"), lite, { ...hidden, thinkingLevel: "MINIMAL" }],
+    [effort("minimal"), third, { ...shown, thinkingLevel: "LOW" }],
+    [effort("xhigh"), third, { ...shown, thinkingLevel: "HIGH" }],
+    [{ reasoning: { maxTokens: 3_000, exclude: false } }, third, { ...shown, thinkingLevel: "MEDIUM" }],
+    [{ reasoning: { exclude: true } }, third, hidden]
+  ]
+  for (const [request, model, expected] of cases)
+    assert.deepStrictEqual(configured(request, model)["thinkingConfig"], expected, JSON.stringify([request, model]))
+})
+
+it("sends no sampling where the model refuses it", () => {
+  const sampling = { temperature: 1, topP: 0.5, presencePenalty: 1 }
+  const seen = (model: object, request: Partial<ChatRequest> = {}) => {
+    const { thinkingConfig: _, ...rest } = configured({ ...sampling, ...request }, model)
+    return rest
+  }
+  assert.deepStrictEqual(seen({ ...third, sampling: "never" }), {})
+  assert.deepStrictEqual(seen({ ...second, sampling: "without_reasoning" }), {})
+  assert.deepStrictEqual(
+    seen({ ...second, sampling: "without_reasoning" }, { reasoning: { effort: "none", exclude: false } }),
+    { temperature: 1, topP: 0.5 }
+  )
+})
+
+it("sends five stop sequences and cuts at the others itself", () => {
+  const request = { stop: ["a", "", "b", "c", "d", "e", "END"] }
+  assert.deepStrictEqual(configured(request)["stopSequences"], ["a", "b", "c", "d", "e"])
+  const body = { candidates: [{ content: { parts: [{ text: "one END two" }] }, finishReason: "STOP" }] }
+  assert.deepStrictEqual(
+    Result.getOrThrow(gemini.decode(body, call({ request }))).map((event) => event.type === "text" && event.text),
+    ["one ", false]
+  )
+})
+
+it("refuses what cannot be said faithfully", () => {
+  const image = (url: string) => ({ messages: [{ role: "user", content: [{ type: "image", url }] }] as const })
+  const forced = { tools: [tool], toolChoice: "required" as const }
+  const schema = { responseFormat: { type: "json_schema", name: "s", strict: true, schema: {} } } as const
+  const verdict = (request: Partial<ChatRequest>, model = {}) => failing(gemini.encode(call({ request, model })))
+  assert.strictEqual(verdict(image("https://x/y.png")), "Unsupported")
+  assert.strictEqual(verdict(image("data:image/tiff;base64,AA")), "Unsupported")
+  assert.strictEqual(verdict(image("data:image/webp;base64,AA")), "success")
+  assert.strictEqual(verdict(forced, { forcedToolChoice: false }), "Unsupported")
+  assert.strictEqual(verdict(schema, { structuredOutput: false }), "Unsupported")
+  assert.strictEqual(verdict({ tools: [{ ...tool, name: "2nd" }] }), "Unsupported")
+  assert.strictEqual(verdict({ tools: [{ ...tool, name: "get.weather:v1-x" }] }), "success")
+})

@@ -1,0 +1,260 @@
+import { assert, describe, it } from "@effect/vitest"
+
+import { type DialectName, dialectNames } from "../../../../src/catalog/Provider.ts"
+import type { ChatRequest, Message } from "../../../../src/domain/Conversation.ts"
+import type { Reasoning } from "../../../../src/domain/Reasoning.ts"
+import { openAiChat } from "../../../../src/providers/protocols/openai-chat/OpenAiChat.ts"
+import type { Json } from "../../../../src/providers/protocols/Protocol.ts"
+import { bodyOf, callOf, decoded, completed, failing, thinker, user } from "../wire.ts"
+
+const asked = (dialect: DialectName, request: Partial<ChatRequest>, model = {}): Json =>
+  bodyOf(openAiChat, callOf({ dialect, request, model }))
+const tool = { name: "f", parameters: { type: "object", properties: { b: {}, a: {} } } }
+
+const everything: Partial<ChatRequest> = {
+  messages: [
+    { role: "system", content: [{ type: "text", text: "Be brief.", cacheControl: { ttl: "5m" } }] },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "What is this?" },
+        { type: "image", url: "data:image/png;base64,AA==", detail: "low" },
+        { type: "audio", data: "UklG", format: "wav" }
+      ]
+    },
+    { role: "assistant", content: [], toolCalls: [{ id: "c1", name: "f", arguments: "" }], reasoningDetails: [] },
+    {
+      role: "tool",
+      toolCallId: "c1",
+      content: [
+        { type: "text", text: "seen" },
+        { type: "image", url: "https://x/y.png" }
+      ]
+    }
+  ],
+  tools: [tool],
+  toolChoice: { name: "f" },
+  parallelToolCalls: false,
+  responseFormat: { type: "json_schema", name: "s", strict: true, schema: { type: "object" } },
+  maxOutputTokens: 100_000,
+  temperature: 0.5,
+  topP: 0.9,
+  stop: ["x"],
+  frequencyPenalty: 1,
+  presencePenalty: -1,
+  promptCacheKey: "k".repeat(65),
+  promptCacheRetention: "24h",
+  cacheControl: { ttl: "1h" }
+}
+
+it("sends a whole request in OpenAI's form", () => {
+  const body = asked("openai", everything)
+  const { prompt_cache_key, ...rest } = body
+  assert.match(String(prompt_cache_key), /^\w{32}$/)
+  assert.deepStrictEqual(rest, {
+    model: "up",
+    tools: [{ type: "function", function: tool }],
+    tool_choice: { type: "function", function: { name: "f" } },
+    parallel_tool_calls: false,
+    messages: [
+      { role: "system", content: "Be brief." },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "What is this?" },
+          { type: "image_url", image_url: { url: "data:image/png;base64,AA==", detail: "low" } },
+          { type: "input_audio", input_audio: { data: "UklG", format: "wav" } }
+        ]
+      },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: "c1", type: "function", function: { name: "f", arguments: "{}" } }]
+      },
+      { role: "tool", tool_call_id: "c1", content: "seen" },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "From the tool results above:" },
+          { type: "image_url", image_url: { url: "https://x/y.png" } }
+        ]
+      }
+    ],
+    response_format: { type: "json_schema", json_schema: { name: "s", schema: { type: "object" }, strict: true } },
+    max_completion_tokens: 8_192,
+    stop: ["x"],
+    temperature: 0.5,
+    top_p: 0.9,
+    frequency_penalty: 1,
+    presence_penalty: -1,
+    prompt_cache_retention: "24h",
+    store: false,
+    stream: true,
+    stream_options: { include_usage: true }
+  })
+})
+
+it("sends nothing about tools when there are none, and no default", () => {
+  for (const dialect of dialectNames) {
+    const body = asked(dialect, { toolChoice: "auto", parallelToolCalls: false })
+    for (const field of ["tools", "tool_choice", "parallel_tool_calls", "max_tokens", "stop", "temperature"])
+      assert.notProperty(body, field, dialect)
+  }
+})
+
+it("asks to think in each dialect's words", () => {
+  const optional = thinker()
+  const high: Reasoning = { effort: "xhigh", exclude: false }
+  const off: Reasoning = { enabled: false, exclude: false }
+  const cases: ReadonlyArray<readonly [DialectName, Reasoning | undefined, Json]> = [
+    ["openai", high, { reasoning_effort: "high" }],
+    ["openai", off, { reasoning_effort: "none" }],
+    ["openai", { exclude: true }, {}],
+    ["openai", { enabled: true, exclude: false }, { reasoning_effort: "medium" }],
+    ["openai", { maxTokens: 8_000, exclude: false }, { reasoning_effort: "high" }],
+    ["openai", { maxTokens: 0, exclude: false }, { reasoning_effort: "none" }],
+    ["deepseek", high, { thinking: { type: "enabled" }, reasoning_effort: "high" }],
+    ["deepseek", off, { thinking: { type: "disabled" } }],
+    ["zai", high, { thinking: { type: "enabled", clear_thinking: false }, reasoning_effort: "high" }],
+    ["qwen", off, { enable_thinking: false }],
+    ["vllm", off, { chat_template_kwargs: { enable_thinking: false } }],
+    ["together", high, { reasoning: { enabled: true }, reasoning_effort: "high" }],
+    ["openrouter", { effort: "high", exclude: true }, { reasoning: { effort: "high", exclude: true } }],
+    ["openrouter", { maxTokens: 5_000, exclude: false }, { reasoning: { max_tokens: 5_000 } }],
+    ["openrouter", off, { reasoning: { enabled: false } }],
+    ["groq", undefined, { include_reasoning: true }],
+    ["minimax", undefined, { reasoning_split: true }]
+  ]
+  const fields = ["reasoning_effort", "thinking", "enable_thinking", "chat_template_kwargs", "reasoning"]
+  const constants = ["include_reasoning", "reasoning_split"]
+  for (const [dialect, reasoning, expected] of cases) {
+    const body = asked(dialect, reasoning === undefined ? {} : { reasoning }, optional)
+    const seen = Object.entries(body).filter(([name]) => [...fields, ...constants].includes(name))
+    assert.deepStrictEqual(Object.fromEntries(seen), expected, `${dialect} ${JSON.stringify(reasoning)}`)
+    const silent = asked(dialect, reasoning === undefined ? {} : { reasoning })
+    for (const name of fields) assert.notProperty(silent, name, dialect)
+  }
+  const always = asked("openai", { reasoning: off }, thinker({ support: "always" }))
+  assert.strictEqual(always["reasoning_effort"], "low")
+})
+
+it("sends sampling only where the model takes it", () => {
+  const request = { temperature: 0.5, frequencyPenalty: 1 }
+  const off = { ...request, reasoning: { enabled: false, exclude: false } }
+  const sometimes = { ...thinker(), sampling: "without_reasoning" as const }
+  assert.notProperty(asked("openai", request, { sampling: "never" }), "temperature")
+  assert.notProperty(asked("openai", request, sometimes), "temperature")
+  assert.propertyVal(asked("openai", off, sometimes), "temperature", 0.5)
+  assert.notProperty(asked("openai", off, sometimes), "frequency_penalty")
+  assert.notProperty(asked("cerebras", request), "frequency_penalty")
+})
+
+it("speaks each dialect", () => {
+  const request = { tools: [tool], toolChoice: "required" as const, maxOutputTokens: 5 }
+  assert.deepInclude(asked("mistral", request), { tool_choice: "any", max_tokens: 5, stream: true })
+  assert.notProperty(asked("mistral", request), "stream_options")
+  assert.propertyVal(asked("zai", request), "tool_stream", true)
+  const system: Message = { role: "system", content: [{ type: "text", text: "s", cacheControl: { ttl: "1h" } }] }
+  const messages = [system, user("q")]
+  const roles = (body: Json) => (body["messages"] as ReadonlyArray<Json>).map((message) => message["role"])
+  assert.deepStrictEqual(roles(asked("openai", { messages }, thinker())), ["developer", "user"])
+  assert.deepStrictEqual(roles(asked("deepseek", { messages }, thinker())), ["system", "user"])
+  assert.deepStrictEqual(asked("openrouter", { messages })["messages"], [
+    { role: "system", content: [{ type: "text", text: "s", cache_control: { type: "ephemeral", ttl: "1h" } }] },
+    { role: "user", content: "q" }
+  ])
+  const format = { type: "json_schema", name: "s", strict: true, schema: { title: "S" } } as const
+  const words = asked("deepseek", { messages, responseFormat: format })
+  assert.deepStrictEqual(words["response_format"], { type: "json_object" })
+  assert.include(JSON.stringify((words["messages"] as ReadonlyArray<Json>)[1]), `{\\"title\\":\\"S\\"}`)
+})
+
+it("keeps a session together where the provider can", () => {
+  const encoded = (dialect: DialectName, request = {}) =>
+    openAiChat.encode(callOf({ dialect, affinity: "aff", request }))
+  const said = (dialect: DialectName, request = {}) => {
+    const result = encoded(dialect, request)
+    if (result._tag === "Failure") throw result.failure
+    const { body, headers } = result.success
+    return [body["prompt_cache_key"], body["session_id"], ...Object.entries(headers).flat()]
+  }
+  assert.deepStrictEqual(said("openai"), ["aff", undefined])
+  assert.deepStrictEqual(said("openai", { promptCacheKey: "mine" }), ["mine", undefined])
+  assert.deepStrictEqual(said("openrouter"), ["aff", "aff"])
+  assert.deepStrictEqual(said("mistral"), ["aff", undefined, "x-affinity", "aff"])
+  assert.deepStrictEqual(said("fireworks"), ["aff", undefined, "x-session-affinity", "aff"])
+  assert.deepStrictEqual(said("groq"), [undefined, undefined])
+})
+
+it("refuses what cannot be said faithfully", () => {
+  const audio = (format: "m4a" | "wav"): Message => ({ role: "user", content: [{ type: "audio", data: "A", format }] })
+  const forced = { tools: [tool], toolChoice: "required" as const }
+  const schema = { responseFormat: { type: "json_schema", name: "s", strict: true, schema: {} } } as const
+  const verdict = (request: Partial<ChatRequest>, model = {}) => failing(openAiChat.encode(callOf({ request, model })))
+  assert.strictEqual(verdict({ messages: [audio("m4a")] }), "Unsupported")
+  assert.strictEqual(verdict({ messages: [audio("wav")] }), "success")
+  assert.strictEqual(verdict(forced, { forcedToolChoice: false }), "Unsupported")
+  assert.strictEqual(verdict(schema, { structuredOutput: false }), "Unsupported")
+})
+
+describe("a conversation that goes on", () => {
+  const reply = {
+    content: "so",
+    reasoning_content: "why",
+    tool_calls: [{ id: "t1", function: { name: "f", arguments: "{}" } }]
+  }
+  /** The assistant's message in the second request, after `reply` was the first answer. */
+  const turn = (dialect: DialectName, origin: string, message: Json = reply): Json => {
+    const first = callOf({ dialect, model: thinker() })
+    const answer = completed(decoded(openAiChat, { choices: [{ message, finish_reason: "stop" }] }, first))
+    const messages: ReadonlyArray<Message> = [
+      user("q"),
+      { ...answer, role: "assistant", content: [{ type: "text", text: answer.content }] },
+      { role: "tool", toolCallId: answer.toolCalls[0]?.id ?? "", content: [{ type: "text", text: "r" }] }
+    ]
+    const second = callOf({ dialect, origin, model: thinker(), request: { messages } })
+    return (bodyOf(openAiChat, second)["messages"] as ReadonlyArray<Json>)[1] ?? {}
+  }
+
+  it("takes the reasoning back to its own model in its own field, and to no other", () => {
+    assert.propertyVal(turn("zai", "lab/up"), "reasoning_content", "why")
+    assert.propertyVal(turn("vllm", "lab/up"), "reasoning", "why")
+    assert.deepStrictEqual(turn("mistral", "lab/up")["content"], [
+      { type: "thinking", thinking: [{ type: "text", text: "why" }] },
+      { type: "text", text: "so" }
+    ])
+    assert.propertyVal(turn("deepseek", "other/up"), "reasoning_content", "")
+    for (const dialect of dialectNames) assert.notInclude(JSON.stringify(turn(dialect, "other/up")), "why", dialect)
+  })
+
+  it("returns OpenRouter's blocks as they were, in their order", () => {
+    const reasoning_details = [
+      { type: "reasoning.summary", summary: "s", id: "rs_1", format: "openai-responses-v1", index: 0 },
+      { type: "reasoning.encrypted", data: "e", id: "rs_1", format: "openai-responses-v1", index: 0 },
+      { type: "reasoning.text", text: "t", signature: "g", format: "anthropic-claude-v1", index: 1 }
+    ]
+    const echoed = turn("openrouter", "lab/up", { ...reply, reasoning_details })
+    assert.deepStrictEqual(echoed["reasoning_details"], reasoning_details)
+    assert.notProperty(turn("openrouter", "lab/other", { ...reply, reasoning_details }), "reasoning_details")
+  })
+
+  it("gives ids a form the provider takes, the same for a call and its result", () => {
+    const ids = (dialect: DialectName, id: string): ReadonlyArray<unknown> => {
+      const messages: ReadonlyArray<Message> = [
+        { role: "assistant", content: [], toolCalls: [{ id, name: "f", arguments: "{" }], reasoningDetails: [] },
+        { role: "tool", toolCallId: id, content: [] }
+      ]
+      const [call, result] = asked(dialect, { messages })["messages"] as ReadonlyArray<Json>
+      const [made] = (call?.["tool_calls"] ?? []) as ReadonlyArray<Json>
+      assert.deepStrictEqual(made?.["function"], { name: "f", arguments: `{"_raw":"{"}` })
+      return [made?.["id"], result?.["tool_call_id"]]
+    }
+    assert.deepStrictEqual(ids("openai", "toolu_01abc"), ["toolu_01abc", "toolu_01abc"])
+    const [short, same] = ids("openai", "x".repeat(64))
+    assert.match(String(short), /^call_\w{24}$/)
+    assert.strictEqual(short, same)
+    const [nine, sameNine] = ids("mistral", "toolu_01abc")
+    assert.match(String(nine), /^[a-zA-Z0-9]{9}$/)
+    assert.strictEqual(nine, sameNine)
+  })
+})

@@ -1,0 +1,100 @@
+import { assert, it } from "@effect/vitest"
+import { Duration } from "effect"
+
+import { failureOf } from "../../../../src/providers/protocols/shared/ErrorClassifier.ts"
+import { verdictOf } from "../wire.ts"
+
+const failure = (status: number, body: unknown, headers: Record<string, string> = {}) =>
+  failureOf({ status, headers, body: typeof body === "string" ? body : JSON.stringify(body) })
+
+it("reads what went wrong from status, code and text of every vendor", () => {
+  const said = (message: string, more: object = {}) => ({ error: { message, ...more } })
+  const cases: ReadonlyArray<readonly [number, unknown, string]> = [
+    [400, said("Unknown role", { type: "invalid_request_error" }), "Invalid"],
+    [400, said("Invalid schema for function 'billing_timeout_quota'"), "Invalid"],
+    [400, said("x", { code: "context_length_exceeded" }), "ContextTooLong"],
+    [400, said("prompt is too long: 9 tokens > 8 maximum", { type: "invalid_request_error" }), "ContextTooLong"],
+    [400, said("Range of input length should be [1, 8]"), "ContextTooLong"],
+    [400, said("Prompt is too large for model with 8 maximum context length"), "ContextTooLong"],
+    [400, "", "ContextTooLong"],
+    [413, said("Request too large", { code: "rate_limit_exceeded" }), "ContextTooLong"],
+    [429, said("Request too large for m on tokens per min (TPM)", { code: null }), "ContextTooLong"],
+    [400, said("'temperature' is not supported with this model.", { code: "unsupported_parameter" }), "Unsupported"],
+    [404, said("no such model"), "Unsupported"],
+    [401, { detail: "Unauthorized" }, "Credentials"],
+    [402, said("Insufficient Balance"), "Credentials"],
+    [429, said("x", { type: "insufficient_quota" }), "Credentials"],
+    [
+      429,
+      { type: "error", error: { type: "rate_limit_error", details: { error_code: "enforced_spend_limit_reached" } } },
+      "Credentials"
+    ],
+    [400, said("Your credit balance is too low to access the API."), "Credentials"],
+    [400, { code: "Client error", error: "Incorrect API key provided: sk-abcdefgh12345678." }, "Credentials"],
+    [400, said("x", { code: "content_filter", innererror: { code: "ResponsibleAIPolicyViolation" } }), "Refused"],
+    [403, said("flagged", { code: 403, metadata: { reasons: ["violence"] } }), "Refused"],
+    [400, said("x", { code: "1301" }), "Refused"],
+    [400, said("x", { code: "1305" }), "overloaded"],
+    [429, said("x", { code: "1308" }), "Credentials"],
+    [400, said("x", { code: "tool_use_failed" }), "broken"],
+    [400, said("The server is currently experiencing high demand"), "overloaded"],
+    [429, { message: "Requests rate limit exceeded" }, "rate_limited"],
+    [429, { object: "error", message: "Service tier capacity exceeded for this model.", code: "3505" }, "overloaded"],
+    [422, { detail: [{ loc: ["body", "user"], msg: "Extra inputs are not permitted" }] }, "Invalid"],
+    [409, said("conflict"), "server"],
+    [498, said("x"), "overloaded"],
+    [500, "not json", "server"],
+    [
+      502,
+      said("Provider returned error", { metadata: { raw: `{"error":{"type":"overloaded_error"}}` } }),
+      "overloaded"
+    ],
+    [504, said("x"), "timeout"],
+    [529, said("x"), "overloaded"],
+    [403, "<!DOCTYPE html><html><body>cf</body></html>", "server"],
+    [429, [{ error: { message: "later", status: "RESOURCE_EXHAUSTED" } }], "rate_limited"],
+    [500, null, "server"],
+    [500, { error: { message: { nested: 1 } } }, "server"]
+  ]
+  for (const [status, body, expected] of cases)
+    assert.strictEqual(verdictOf(failure(status, body)), expected, `${status} ${JSON.stringify(body)}`)
+})
+
+it("follows a provider that says whether to try again", () => {
+  assert.strictEqual(verdictOf(failure(400, "odd", { "x-should-retry": "true" })), "server")
+  assert.strictEqual(verdictOf(failure(429, "odd", { "x-should-retry": "false" })), "Credentials")
+})
+
+it("waits as long as headers or text say", () => {
+  const date = "Fri, 20 Nov 2026 10:00:00 GMT"
+  const cases: ReadonlyArray<readonly [Record<string, string>, string, number | undefined]> = [
+    [{ "retry-after-ms": "250", "retry-after": "9" }, "", 250],
+    [{ "retry-after": "1.5" }, "", 1_500],
+    [{ "retry-after": "Fri, 20 Nov 2026 10:00:07 GMT", date }, "", 7_000],
+    [{ "retry-after": "Fri, 20 Nov 2026 10:00:07 GMT" }, "", undefined],
+    [{ "retry-after": "soon" }, "", undefined],
+    [{}, "Rate limit reached. Please try again in 494ms. See the docs.", 494],
+    [{}, "Please try again in 1m2.5s", 62_500],
+    [{}, "Try again in 20 seconds", 20_000],
+    [{}, "Please try again in a moment", undefined]
+  ]
+  for (const [headers, message, expected] of cases) {
+    const { reason } = failure(429, { error: { message } }, headers)
+    const wait = reason._tag === "Transient" ? reason.retryAfter : undefined
+    assert.strictEqual(wait && Duration.toMillis(wait), expected, JSON.stringify([headers, message]))
+  }
+})
+
+it("shows the provider's message, but no key and no novel", () => {
+  const shown = (text: string): string => failure(401, { error: { message: text } }).message
+  const secrets = [
+    "sk-proj-abcdEFGH1234",
+    "gsk_0123456789abcdef",
+    "0123456789abcdef0123456789abcdef",
+    "sk-ant-api03-*****xyz"
+  ]
+  for (const secret of secrets) assert.strictEqual(shown(`Incorrect key: ${secret}`), "Incorrect key: [redacted]")
+  assert.strictEqual(shown("a\n\n  b"), "a b")
+  assert.strictEqual(shown("word ".repeat(1_000)).length, 500)
+  assert.strictEqual(failure(502, "<html>…</html>").message, "The provider answered 502 with a web page.")
+})

@@ -1,0 +1,90 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect } from "effect"
+
+import { Catalog } from "../../../src/catalog/Catalog.ts"
+import { providerId } from "../../../src/domain/Ids.ts"
+import { type ErrorResponse } from "../../../src/providers/protocols/Protocol.ts"
+import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
+import { type Behaviour, json, protocol, quick, Script, status, testLayer } from "../dispatch/ScriptedProvider.ts"
+
+const ask = Effect.fnUntraced(function* (behaviour: Behaviour) {
+  const script = yield* Script
+  const catalog = yield* Catalog
+  const transport = yield* HttpTransport
+  script.target("x", behaviour)
+  const account = catalog.account(providerId("x")) ?? assert.fail("no account")
+  const seen: Array<ErrorResponse> = []
+  const failure = (response: ErrorResponse) => {
+    seen.push(response)
+    return protocol.failure(response)
+  }
+  const wire = { path: "/path", headers: { "x-extra": "1" }, body: { question: "why" } }
+  const result = yield* Effect.result(transport.json({ account, wire, failure }))
+  return { result, seen }
+})
+
+describe("HttpTransport", () => {
+  it.live("sends the body, the protocol's headers and our key, and no trace of ours", () =>
+    Effect.gen(function* () {
+      let headers: NodeJS.Dict<string | Array<string>> = {}
+      let url: string | undefined
+      const { result } = yield* ask((response, incoming) => {
+        headers = incoming.headers
+        url = incoming.url
+        json({ fine: true })(response, incoming)
+      }).pipe(Effect.withSpan("request"))
+      assert.deepInclude(result, { _tag: "Success", success: { fine: true } })
+      assert.strictEqual(url, "/x/path")
+      assert.strictEqual(headers["authorization"], "Bearer secret")
+      assert.strictEqual(headers["x-extra"], "1")
+      assert.strictEqual(headers["content-type"], "application/json")
+      assert.deepStrictEqual(
+        Object.keys(headers).filter((name) => /trace|^b3$/.test(name)),
+        []
+      )
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("hands the protocol at most 64 KiB of an error's body, without waiting for the rest", () =>
+    Effect.gen(function* () {
+      const { seen } = yield* ask((response) => {
+        response.writeHead(500, { "content-type": "text/plain", "retry-after": "3" })
+        response.write("x".repeat(100_000))
+      })
+      assert.deepStrictEqual(
+        seen.map(({ status, body, headers }) => [status, body.length, headers["retry-after"]]),
+        [[500, 65_536, "3"]]
+      )
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("refuses an answer that is larger than we hold", () =>
+    Effect.gen(function* () {
+      const { result } = yield* ask((response) => {
+        response.writeHead(200, { "content-type": "application/json" })
+        response.end(Buffer.alloc(33 * 1024 * 1024, " "))
+      })
+      assert.deepInclude(result, { _tag: "Failure" })
+      if (result._tag === "Failure") assert.include(result.failure.message, "too large")
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("takes a redirect for an error: a key must not follow it", () =>
+    Effect.gen(function* () {
+      const { seen } = yield* ask(status(302, { location: "http://127.0.0.1:1/" }))
+      assert.strictEqual(seen[0]?.status, 302)
+    }).pipe(Effect.provide(testLayer()))
+  )
+
+  it.live("ends a call that never stops sending", () =>
+    Effect.gen(function* () {
+      const { result } = yield* ask((response) => {
+        response.writeHead(200, { "content-type": "application/json" })
+        const timer = setInterval(() => response.write(" "), 20)
+        response.on("close", () => clearInterval(timer))
+      })
+      assert.deepInclude(result, { _tag: "Failure" })
+      if (result._tag === "Failure") assert.deepInclude(result.failure.reason, { kind: "timeout" })
+    }).pipe(Effect.provide(testLayer({}, { ...quick, call: Duration.millis(300) })))
+  )
+})

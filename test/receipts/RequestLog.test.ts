@@ -1,0 +1,167 @@
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect, Equal, Layer, Metric, Option } from "effect"
+import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
+import { inject } from "vitest"
+
+import { organizationId, requestId } from "../../src/domain/Ids.ts"
+import { picodollars, zero } from "../../src/domain/Money.ts"
+import { RequestLog } from "../../src/receipts/RequestLog.ts"
+import { describeOnEngines, layerPostgres, whileLocked } from "../support/TestDatabase.ts"
+import { organization, receiptOf } from "./receipts.ts"
+
+const stored = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(sql<{ readonly n: number }>`SELECT count(*)::int AS n FROM request_log`, (rows) => rows[0]?.n ?? 0)
+)
+
+const empty = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`TRUNCATE request_log`)
+
+const storedAtLeast = (count: number) => Effect.repeat(stored, { while: (n) => n < count })
+
+const lost = Effect.map(Metric.snapshot, (metrics) => {
+  const found = metrics.find(({ id }) => id === "request_log_lost_total")
+  return found?.type === "Counter" ? Number(found.state.count) : 0
+})
+
+const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, index) => from + index)
+
+describeOnEngines("RequestLog", (suite) => {
+  suite.layer(RequestLog.layerSql)((it) => {
+    it.effect("finds what was recorded, for its organization only", () =>
+      Effect.gen(function* () {
+        yield* empty
+        const log = yield* RequestLog
+        const receipt = receiptOf(1)
+        yield* log.record(receipt)
+        yield* log.record(receipt)
+        yield* storedAtLeast(1)
+        assert.deepStrictEqual(yield* log.find(organization, receipt.id), Option.some(receipt))
+        const stranger = organizationId("018f0000-0000-7000-8000-0000000000ff")
+        assert.deepStrictEqual(yield* log.find(stranger, receipt.id), Option.none())
+        const sql = yield* SqlClient.SqlClient
+        const rows = yield* sql<{ readonly at: Date }>`SELECT at FROM request_log`
+        assert.deepStrictEqual(
+          rows.map(({ at }) => at.getTime()),
+          [receipt.atMillis]
+        )
+      })
+    )
+
+    it.effect("stores what a client may write into a name", () =>
+      Effect.gen(function* () {
+        yield* empty
+        const log = yield* RequestLog
+        yield* log.record({ ...receiptOf(1), callName: `nul \0, half a pair \ud800, "quotes" and \\u0000` })
+        yield* storedAtLeast(1)
+        const found = Option.getOrThrow(yield* log.find(organization, receiptOf(1).id))
+        assert.strictEqual(found.callName, `nul \ufffd, half a pair \ufffd, "quotes" and \\u0000`)
+      })
+    )
+
+    it.effect("keeps one receipt of a request that ran twice: of the run that was charged, else the last", () =>
+      Effect.gen(function* () {
+        yield* empty
+        const log = yield* RequestLog
+        const left = (number: number) => ({ ...receiptOf(number), outcome: "client_left", cost: zero })
+        const later = { ...receiptOf(1), cost: picodollars(7n) }
+        const outcomes = Effect.forEach(numbers(4), (number) =>
+          Effect.map(
+            log.find(organization, receiptOf(number).id),
+            Option.map(({ cost, outcome }) => [outcome, cost])
+          )
+        )
+        const { cost } = receiptOf(1)
+        const expected = [
+          ["failed", zero],
+          ["completed", cost],
+          ["completed", cost],
+          ["completed", cost]
+        ]
+        // One batch, then one by one: what is stored must not depend on it.
+        for (const pause of [false, true]) {
+          yield* empty
+          const runs = [
+            [left(0), { ...left(0), outcome: "failed" }],
+            [receiptOf(1), later],
+            [left(2), receiptOf(2)],
+            [receiptOf(3), left(3)]
+          ]
+          for (const receipt of [...runs.map(([first]) => first), ...runs.map(([, second]) => second)]) {
+            if (receipt === undefined) continue
+            yield* log.record(receipt)
+            if (pause) yield* Effect.repeat(stored, { times: 3 })
+          }
+          yield* storedAtLeast(4)
+          yield* Effect.repeat(outcomes, {
+            until: (found) =>
+              Equal.equals(
+                found,
+                expected.map((one) => Option.some(one))
+              )
+          })
+        }
+      })
+    )
+
+    it.effect("loses a receipt that cannot be stored, and none beside it", () =>
+      Effect.gen(function* () {
+        yield* empty
+        const log = yield* RequestLog
+        const before = yield* lost
+        yield* Effect.forEach(numbers(50), (number) =>
+          log.record(number === 25 ? { ...receiptOf(number), id: requestId("no uuid") } : receiptOf(number))
+        )
+        yield* storedAtLeast(49)
+        assert.strictEqual((yield* lost) - before, 1)
+      })
+    )
+
+    it.effect("never waits, and counts what finds the queue full", () =>
+      Effect.gen(function* () {
+        yield* empty
+        const log = yield* RequestLog
+        const before = yield* lost
+        const offered = 12_000
+        yield* whileLocked(
+          "request_log",
+          Effect.forEach(numbers(offered), (n) => log.record(receiptOf(n))),
+          0
+        )
+        const dropped = (yield* lost) - before
+        // The queue holds 10,000 and the batch in flight up to 500 more.
+        assert.isTrue(dropped >= 1_500 && dropped <= 2_000, `dropped ${dropped}`)
+        assert.strictEqual(yield* storedAtLeast(offered - dropped), offered - dropped)
+      })
+    )
+
+    it.effect("stores what is queued before it closes", () =>
+      Effect.gen(function* () {
+        yield* empty
+        yield* Effect.gen(function* () {
+          const log = yield* RequestLog
+          yield* Effect.forEach(numbers(1_200), (number) => log.record(receiptOf(number)))
+        }).pipe(Effect.provide(Layer.fresh(RequestLog.layerSql)))
+        assert.strictEqual(yield* stored, 1_200)
+      })
+    )
+  })
+})
+
+const server = inject("postgresUrl")
+describe.runIf(server !== undefined)("RequestLog [postgresql]", () => {
+  layer(RequestLog.layerSql.pipe(Layer.provideMerge(Layer.suspend(() => layerPostgres(server ?? "")))))((it) => {
+    it.effect("tries again when its connection is cut", () =>
+      Effect.gen(function* () {
+        const log = yield* RequestLog
+        const sql = yield* SqlClient.SqlClient
+        const cut = sql<{ readonly cut: boolean }>`
+          SELECT pg_terminate_backend(pid) AS cut FROM pg_stat_activity
+          WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO request_log%' AND pid <> pg_backend_pid()`
+        const cutOnce = cut.pipe(Effect.repeat({ while: (rows) => rows.length === 0 }))
+        yield* whileLocked("request_log", Effect.andThen(log.record(receiptOf(1)), cutOnce), 0)
+        yield* stored.pipe(Effect.tap(TestClock.adjust("100 millis")), Effect.repeat({ while: (n) => n === 0 }))
+        assert.deepStrictEqual(yield* log.find(organization, receiptOf(1).id), Option.some(receiptOf(1)))
+      })
+    )
+  })
+})

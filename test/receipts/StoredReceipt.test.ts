@@ -1,0 +1,55 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+
+import { decode, encode, StoredReceipt } from "../../src/receipts/StoredReceipt.ts"
+import { organization, receiptOf } from "./receipts.ts"
+
+/** A receipt as the first version wrote it. */
+const old = {
+  id: "018f0000-0000-7000-9000-000000000001",
+  organization,
+  project: "018f0000-0000-7000-8000-00000000000b",
+  environment: "018f0000-0000-7000-8000-00000000000c",
+  key: "018f0000-0000-7000-8000-00000000000d",
+  atMillis: 1_700_000_000_123,
+  stream: true,
+  outcome: "completed",
+  served: { model: "gpt-5-mini", endpoint: "openai/gpt-5-mini" },
+  routing: { latencyMillis: 0.5, pinned: false, demand: { math: 1 }, difficulty: 0.5, candidates: [], excluded: [] },
+  attempts: [],
+  usage: { input: 10, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, audioInput: 0, output: 2, reasoning: 0 },
+  usageEstimated: false,
+  catalogVersion: "0123456789ab",
+  rates: { input: "250000", cacheRead: "1", cacheWrite5m: "1", cacheWrite1h: "1", audioInput: "1", output: "2000000" },
+  held: "10000000",
+  cost: "6500000",
+  durationMillis: 321,
+  firstOutputMillis: 100
+}
+
+describe("StoredReceipt", () => {
+  it.effect.prop(
+    "reads back every receipt as it was, to the last picodollar",
+    { receipt: StoredReceipt },
+    ({ receipt }) =>
+      Effect.gen(function* () {
+        // Text is compared as it is stored: with what PostgreSQL has no room for replaced.
+        const stored = JSON.parse(encode(receipt))
+        assert.deepStrictEqual(JSON.parse(encode(yield* decode(stored))), stored)
+        assert.strictEqual((yield* decode(stored)).cost, receipt.cost)
+      }),
+    { arbitrary: { runs: 200 } }
+  )
+
+  it.effect("reads the receipts of versions that knew neither audio nor end users, and adds nothing to them", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(JSON.parse(encode(yield* decode(old))), old)
+    })
+  )
+
+  it.effect("changes nothing of a receipt of plain text", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* decode(JSON.parse(encode(receiptOf(1)))), receiptOf(1))
+    })
+  )
+})

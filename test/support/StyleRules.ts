@@ -1,0 +1,264 @@
+/**
+ * The style rules as functions from the source tree to the places that break them. Each rule is proved by a sample that
+ * breaks it in `test/tidy.test.ts`; a rule that cannot fail is not one.
+ */
+import { children, isNode, nameOf, type Node, type SourceFile, type SourceTree } from "./SourceTree.ts"
+
+export interface Rule {
+  readonly says: string
+  /** One `path:line: what is wrong` for each place. */
+  readonly check: (tree: SourceTree) => ReadonlyArray<string>
+}
+
+export const limits = { sourceLines: 250, testLines: 500, functionLines: 70, columns: 120 } as const
+
+const capabilities = ["access", "routing", "providers", "ledger", "receipts", "idempotency"] as const
+const storing = ["domain", "catalog", "sql", "Config", "observability"]
+const edge = ["domain", "catalog", "api", ...capabilities, "gateway", "Config", "observability"]
+
+/**
+ * What each folder of `src` may import, beside itself. `main.ts`, `cli.ts` and `Config.ts` count as folders of their
+ * own. An import that is not listed here would run upwards or sideways.
+ */
+const arrows: Record<string, ReadonlyArray<string>> = {
+  domain: [],
+  api: ["domain"],
+  catalog: ["domain", "observability"],
+  access: storing,
+  routing: storing,
+  ledger: storing,
+  receipts: storing,
+  idempotency: storing,
+  providers: ["domain", "catalog", "Config", "observability"],
+  gateway: ["domain", "catalog", ...capabilities, "Config", "observability"],
+  http: [...edge, "dashboard"],
+  dashboard: ["domain", "api", "Config", "observability"],
+  sandbox: ["domain", "catalog", "Config"],
+  sql: ["domain", "Config", "observability"],
+  observability: ["domain", "Config"],
+  Config: ["domain"],
+  // An audit compares the journal, the request log and the prices, so it sees both folders that store them.
+  audit: ["domain", "catalog", "ledger", "receipts", "sql"],
+  // Audits and balances are read from the database itself: they work when no gateway runs, and trust none that does.
+  cli: [...edge, "http", "audit", "sql"],
+  main: [...edge, "http", "dashboard", "sandbox", "sql"]
+}
+
+/** Single files that a folder may import from a folder that is closed to it. */
+const allowedFiles: Record<string, ReadonlyArray<string>> = { gateway: ["src/api/Errors.ts"] }
+
+/** The only files of a folder that others may import. Only `Dispatch`, which asks for a hold, reaches a provider. */
+const publicFiles: Record<string, ReadonlyArray<string>> = {
+  providers: ["src/providers/dispatch/Dispatch.ts", "src/providers/dispatch/Target.ts"]
+}
+
+const folderOf = (path: string): string | undefined =>
+  path.startsWith("src/") ? path.slice("src/".length).replace(/\.ts$/, "").split("/")[0] : undefined
+
+const protocols = "src/providers/protocols/"
+const sharedByProtocols = `${protocols}shared/`
+
+/** The folder of one protocol, such as `src/providers/protocols/gemini/`. */
+const protocolFolderOf = (path: string): string | undefined =>
+  path.startsWith(sharedByProtocols) ? undefined : /^src\/providers\/protocols\/[^/]+\//.exec(path)?.[0]
+
+/** A protocol is a pure translation: it sees its own folder, what is shared, the domain and facts about models. */
+const protocolFault = (from: string, to: string): string | undefined => {
+  if (!from.startsWith(protocols)) return undefined
+  if (![protocols, "src/domain/", "src/catalog/"].some((prefix) => to.startsWith(prefix)))
+    return `a protocol is a pure translation and may not import ${to}`
+  const target = protocolFolderOf(to)
+  if (from.startsWith(sharedByProtocols) && target !== undefined)
+    return `what protocols share may not import one of them (${to})`
+  return undefined
+}
+
+const arrowFault = (from: string, to: string): string | undefined => {
+  const [folder, target] = [folderOf(from), folderOf(to)]
+  if (folder === undefined) return undefined
+  if (target === undefined) return `src imports nothing outside src, not ${to}`
+  const allowed = arrows[folder]
+  if (allowed === undefined) return `the folder ${folder} has no arrows: add it to test/support/StyleRules.ts`
+  const fault = protocolFault(from, to)
+  if (fault !== undefined) return fault
+  if (folder === target || allowedFiles[folder]?.includes(to)) return undefined
+  if (allowed.includes(target) && publicFiles[target] && !publicFiles[target].includes(to))
+    return `of ${target} only ${publicFiles[target].join(" and ")} may be imported, not ${to}`
+  if (allowed.includes(target)) return undefined
+  return `${folder} may not import ${target} (${to})`
+}
+
+/** Folders whose tests drive real processes and measure real time. */
+const realWorld = [
+  "test/acceptance/",
+  "test/bench/",
+  "test/clients/",
+  "test/faults/",
+  "test/support/",
+  "vitest.config.ts"
+]
+
+interface Ban {
+  readonly name: string
+  readonly instead: string
+  readonly except: ReadonlyArray<string>
+}
+const bans: ReadonlyArray<Ban> = [
+  { name: "console", instead: "log through Effect", except: realWorld },
+  { name: "process.env", instead: "declare the variable in src/Config.ts", except: ["src/Config.ts", ...realWorld] },
+  { name: "Date.now", instead: "take the time from Clock", except: realWorld },
+  { name: "new Date", instead: "take the time from Clock or DateTime", except: realWorld },
+  { name: "performance.now", instead: "take the time from Clock", except: realWorld },
+  { name: "Math.random", instead: "use Random, or its secure kind", except: realWorld }
+]
+
+/** The global that a node uses, written as in `bans`: `process.env`, `new Date`. */
+const globalIn = (node: Node): string | undefined => {
+  if (node.type === "ImportDeclaration") return importsEnvironment(node) ? "process.env" : undefined
+  if (node.type === "NewExpression") return `new ${nameOf(node["callee"]).join(".")}`
+  if (node.type !== "MemberExpression") return undefined
+  const path = nameOf(node).filter((part, index) => index > 0 || part !== "globalThis")
+  // Two parts exactly, so that `process.env.HOME` is found once, at its inner `process.env`.
+  if (path.length !== 2) return undefined
+  return path[0] === "console" ? "console" : path.join(".")
+}
+
+const importsEnvironment = (node: Node): boolean =>
+  children(node).some((child) => child.type === "Literal" && /^(node:)?process$/.test(String(child["value"]))) &&
+  children(node).some((child) => nameOf(child["imported"])[0] === "env")
+
+const perFile = (
+  says: string,
+  check: (file: SourceFile) => Iterable<readonly [line: number, fault: string]>
+): Rule => ({
+  says,
+  check: (tree) => tree.flatMap((file) => Array.from(check(file), ([line, fault]) => `${file.path}:${line}: ${fault}`))
+})
+
+/** A rule over lines of text, for what only comments and strings can hold. */
+const perLine = (says: string, pattern: RegExp, fault: string): Rule =>
+  perFile(says, (file) =>
+    file.lines.flatMap((line, index) => (pattern.test(line) ? [[index + 1, fault] as const] : []))
+  )
+
+const isTest = (file: SourceFile): boolean => file.path.startsWith("test/")
+const isFunction = (node: Node): boolean => /^(Arrow)?Function(Declaration|Expression)$/.test(node.type)
+
+/** `it(...)`, `it.effect(...)`, `describe(...)`, `layer(...)(...)`: a call that registers tests. */
+const registersTests = (node: Node): boolean =>
+  node.type === "CallExpression" && /^(it|test|describe|layer)$/.test(nameOf(node)[0] ?? "")
+
+/**
+ * The lines of a function. In a test, the cases registered within it do not count: a suite is a list, and each of its
+ * cases is measured by itself.
+ */
+const functionLines = (file: SourceFile, node: Node): number => {
+  const registered = (inner: Node): number =>
+    registersTests(inner) ? file.height(inner) - 1 : children(inner).reduce((sum, child) => sum + registered(child), 0)
+  return file.height(node) - (isTest(file) ? children(node).reduce((sum, child) => sum + registered(child), 0) : 0)
+}
+
+/**
+ * Depth first over all imports, those of types included: an import of a file that is still on the path closes a cycle.
+ * A cycle of types runs, but its files can only be understood together.
+ */
+const importCycles = (tree: SourceTree): ReadonlyArray<string> => {
+  const files = new Map(tree.map((file) => [file.path, file]))
+  const done = new Set<string>()
+  const search = (path: string, trail: ReadonlyArray<string>): ReadonlyArray<string> => {
+    if (done.has(path)) return []
+    const onPath = [...trail, path]
+    const found = (files.get(path)?.imports ?? []).flatMap(({ line, target, typeOnly }) => {
+      if (typeOnly || target === undefined) return []
+      const first = onPath.indexOf(target)
+      if (first === -1) return search(target, onPath)
+      return [`${path}:${line}: circular import: ${[...onPath.slice(first), target].join(" -> ")}`]
+    })
+    done.add(path)
+    return found
+  }
+  return tree.flatMap((file) => search(file.path, []))
+}
+
+const mentions = (node: Node, name: string): boolean =>
+  (node.type === "Identifier" && node["name"] === name) || children(node).some((child) => mentions(child, name))
+
+/** Makes the proof of a hold, which `Dispatch` asks for, out of an id: by its constructor or by a cast. */
+const claimsHold = (node: Node): boolean =>
+  (node.type === "Identifier" && node["name"] === "heldRequestId") ||
+  (node.type === "TSAsExpression" &&
+    isNode(node["typeAnnotation"]) &&
+    mentions(node["typeAnnotation"], "HeldRequestId"))
+
+export const rules = {
+  arrows: perFile("folders import only along the arrows", function* (file) {
+    for (const { line, target } of file.imports) {
+      const fault = target && arrowFault(file.path, target)
+      if (fault) yield [line, fault]
+    }
+  }),
+  holds: perFile("only the ledger says that a request has credit on hold", function* (file) {
+    if (!file.path.startsWith("src/") || file.path.startsWith("src/ledger/") || file.path === "src/domain/Ids.ts")
+      return
+    for (const node of file.nodes)
+      if (claimsHold(node)) yield [file.lineOf(node), "take a hold from CreditLedger instead"]
+  }),
+  cycles: { says: "no circular imports", check: importCycles },
+  specifiers: perFile("relative imports name the file they mean", function* (file) {
+    for (const { line, specifier, target } of file.imports)
+      if (target && !/\.(ts|json)$/.test(target)) yield [line, `write the extension of ${specifier}`]
+  }),
+  fileLength: perFile("files are short", function* (file) {
+    const limit = isTest(file) ? limits.testLines : limits.sourceLines
+    if (file.lines.length > limit) yield [limit + 1, `${file.lines.length} lines, at most ${limit}`]
+  }),
+  functionLength: perFile("functions are short", function* (file) {
+    for (const node of file.nodes.filter(isFunction)) {
+      const lines = functionLines(file, node)
+      if (lines > limits.functionLines)
+        yield [file.lineOf(node), `function of ${lines} lines, at most ${limits.functionLines}`]
+    }
+  }),
+  columns: perFile("lines are narrow", function* (file) {
+    for (const [index, line] of file.lines.entries())
+      if (line.length > limits.columns) yield [index + 1, `${line.length} columns, at most ${limits.columns}`]
+  }),
+  tabs: perLine("no tabs", /\t/, "indent with spaces"),
+  headers: perFile("every source file says what it is for", function* (file) {
+    if (file.path.startsWith("src/") && file.path.endsWith(".ts") && !/^(#!.*\n)?\/\*\*/.test(file.text))
+      yield [1, "begin with a header comment: what the file is for and the one rule that must hold"]
+  }),
+  fileNames: perFile("files are named for a noun of the domain", function* (file) {
+    const vague = /(^|\/)(utils?|helpers?|common|types|misc)(\/|\.)|(Impl|Manager)\./i.exec(file.path)
+    if (vague) yield [1, "name the file for what it holds"]
+  }),
+  globals: perFile("time, chance, logs and the environment come from Effect", function* (file) {
+    for (const node of file.nodes) {
+      const ban = bans.find(({ name }) => name === globalIn(node))
+      if (ban && !ban.except.some((prefix) => file.path.startsWith(prefix)))
+        yield [file.lineOf(node), `no ${ban.name}: ${ban.instead}`]
+    }
+  }),
+  any: perFile("types are known", function* (file) {
+    for (const node of file.nodes)
+      if (node.type === "TSAnyKeyword") yield [file.lineOf(node), "no any: write the type, or unknown and narrow it"]
+  }),
+  defaultExports: perFile("exports have names", function* (file) {
+    for (const node of file.nodes)
+      if (node.type === "ExportDefaultDeclaration" && !file.path.endsWith(".config.ts"))
+        yield [file.lineOf(node), "no default export"]
+  }),
+  // The brackets keep the words themselves out of this file.
+  markers: perLine("nothing is left for later", /\b(TOD[O]|FIXM[E]|XX[X])\b/, "finish it, or say why it is as it is"),
+  suppressions: perLine("the compiler is not silenced", /@ts-(ignor[e]|nochec[k])/, "fix the type"),
+  skipped: perFile("a test that does not run says why", function* (file) {
+    for (const node of file.nodes) {
+      const [head = "", ...tail] = node.type === "MemberExpression" ? nameOf(node) : []
+      const line = file.lineOf(node)
+      if (!isTest(file) || !/^(it|test|describe|layer)$/.test(head)) continue
+      if (tail.at(-1) === "only") yield [line, "only would silence the other tests"]
+      if (tail.at(-1) === "skip" && !/^\s*\/\//.test(file.lines[line - 2] ?? ""))
+        yield [line, "give the reason in a comment on the line before"]
+    }
+  })
+} satisfies Record<string, Rule>
