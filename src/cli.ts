@@ -10,13 +10,13 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, ConfigProvider, Console, Effect, Exit, Layer, Logger, References } from "effect"
 import { CliError, Command } from "effect/cli"
 
-import { BooksDiffer, ledger } from "./cli/LedgerCommands.ts"
-import { route } from "./cli/RouteCommands.ts"
+import { BooksDiffer, ledgerCommands } from "./cli/LedgerCommands.ts"
+import { routeCommands } from "./cli/RouteCommands.ts"
 import { LinesRefused } from "./cli/RouteRank.ts"
 import { environment } from "./Config.ts"
-import { explanationOf } from "./observability/Explanation.ts"
+import { describeError } from "./observability/ErrorDescription.ts"
 
-const commands = [ledger, route] as const
+const commands = [ledgerCommands, routeCommands] as const
 
 const tollgate = Command.make("tollgate").pipe(
   Command.withDescription("Looks after a Tollgate gateway. Reads the same environment variables as the gateway."),
@@ -31,7 +31,7 @@ const hasSpoken = (error: unknown): boolean => isFinding(error) || CliError.isCl
 const report = (cause: Cause.Cause<unknown>) => {
   const error = Cause.squash(cause)
   if (hasSpoken(error) || Cause.hasInterruptsOnly(cause)) return Effect.void
-  return Console.error(`tollgate: ${cause.reasons[0]?._tag === "Fail" ? explanationOf(error) : Cause.pretty(cause)}`)
+  return Console.error(`tollgate: ${cause.reasons[0]?._tag === "Fail" ? describeError(error) : Cause.pretty(cause)}`)
 }
 
 const exitCodeOf = (exit: Exit.Exit<unknown, unknown>): number => {

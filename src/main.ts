@@ -10,21 +10,21 @@ import { HttpServer } from "effect/http"
 
 import { ApiKeys } from "./access/ApiKeys.ts"
 import { RateLimits } from "./access/RateLimits.ts"
-import { Catalog, load } from "./catalog/Catalog.ts"
+import { Catalog, loadCatalog } from "./catalog/Catalog.ts"
 import { CatalogError } from "./catalog/CatalogFile.ts"
 import * as Accounts from "./catalog/ProviderAccounts.ts"
 import { environment, type Settings, settings } from "./Config.ts"
 import { ChooseTargets } from "./gateway/ChooseTargets.ts"
-import { ChooseTranscribers } from "./gateway/ChooseTranscribers.ts"
+import { ChooseTranscriptionTargets } from "./gateway/ChooseTranscriptionTargets.ts"
 import { CompleteChat } from "./gateway/CompleteChat.ts"
 import * as FirstStart from "./gateway/FirstStart.ts"
 import { TranscribeAudio } from "./gateway/TranscribeAudio.ts"
-import { Closing } from "./http/edge/Closing.ts"
+import { Drain } from "./http/edge/Drain.ts"
 import * as NodeServer from "./http/edge/NodeServer.ts"
 import * as Server from "./http/Server.ts"
 import { RecordedAnswers } from "./idempotency/RecordedAnswers.ts"
 import { CreditLedger } from "./ledger/CreditLedger.ts"
-import { explanationOf } from "./observability/Explanation.ts"
+import { describeError } from "./observability/ErrorDescription.ts"
 import * as Telemetry from "./observability/Telemetry.ts"
 import { Dispatch } from "./providers/dispatch/Dispatch.ts"
 import * as PriceList from "./receipts/PriceList.ts"
@@ -41,10 +41,10 @@ const keepAliveEvery = Duration.seconds(10)
 const providers = Effect.fnUntraced(function* (catalogFile: Option.Option<string>) {
   const files = yield* FileSystem.FileSystem
   const overlay = Option.isNone(catalogFile) ? undefined : yield* files.readFileString(catalogFile.value)
-  const known = (yield* Effect.fromResult(load(overlay)).pipe(Effect.mapError(inFile))).providers
+  const known = (yield* Effect.fromResult(loadCatalog(overlay)).pipe(Effect.mapError(inFile))).providers
   const accounts = yield* Accounts.configured(known.values())
   const sandbox = accounts.size === 0
-  const catalog = (on: Accounts.Accounts) =>
+  const catalog = (on: Accounts.ProviderAccounts) =>
     Catalog.layer({ overlay, account: (provider) => Effect.succeed(on.get(provider.id)) })
   const simulated = Layer.unwrap(
     Effect.map(Sandbox, ({ baseUrlFor }) => catalog(Accounts.simulated(known.values(), baseUrlFor)))
@@ -60,20 +60,20 @@ export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.
     Effect.gen(function* () {
       const { catalog, sandbox } = yield* providers(options.catalogFile)
       const server = Effect.map(Database, ({ engine, ping }) =>
-        Server.layer({ ...options, keepAliveEvery, database: ping, engine, sandbox }, socket)
+        Server.serverLayer({ ...options, keepAliveEvery, database: ping, engine, sandbox }, socket)
       )
       return Layer.effectDiscard(announce(options, sandbox)).pipe(
         Layer.provideMerge(Layer.unwrap(server)),
         Layer.provide(NodeHttpServer.layerHttpServices),
         Layer.provide(firstStart(options)),
-        Layer.provide(Closing.layer),
+        Layer.provide(Drain.layer),
         Layer.provide(CompleteChat.layer({ defaultOutputTokens: outputTokens(options) })),
         Layer.provide(TranscribeAudio.layer),
         Layer.provide(ChooseTargets.layer),
-        Layer.provide(ChooseTranscribers.layer(options)),
+        Layer.provide(ChooseTranscriptionTargets.layer(options)),
         Layer.provide(Router.layer),
         Layer.provide(Dispatch.layer),
-        Layer.provide(PriceList.layer),
+        Layer.provide(PriceList.priceListLayer),
         Layer.provide(catalog),
         Layer.provide(RateLimits.layer({ requestsPerMinute: options.rateLimit })),
         Layer.provideMerge(ApiKeys.layer),
@@ -94,7 +94,7 @@ const outputTokens = (options: Settings) => ({
 })
 
 const firstStart = (options: Settings) =>
-  FirstStart.layer({
+  FirstStart.firstStartLayer({
     apiKey: options.bootstrapApiKey,
     mayGenerate: Option.isNone(options.databaseUrl),
     credit: options.bootstrapCredit
@@ -109,7 +109,7 @@ const database = (options: Settings) =>
 
 /** Where the gateway listens. Requests in flight at a SIGTERM may finish within the limit. */
 const listening = (options: Settings) =>
-  NodeHttpServer.layer(NodeServer.create, {
+  NodeHttpServer.layer(NodeServer.createNodeServer, {
     port: options.port,
     host: options.host,
     gracefulShutdownTimeout: options.shutdownTimeout
@@ -117,7 +117,7 @@ const listening = (options: Settings) =>
 
 /** What an operator should know at start. */
 const announce = Effect.fnUntraced(function* (options: Settings, sandbox: boolean) {
-  const { begin } = yield* Closing
+  const { begin } = yield* Drain
   // Built last, and so closed first: before the server begins to wait for its requests.
   yield* Effect.addFinalizer(() => begin(options.shutdownTimeout))
   const { engine } = yield* Database
@@ -139,12 +139,12 @@ const report = (cause: Cause.Cause<unknown>) => {
   const failed = cause.reasons.find((reason) => reason._tag === "Fail")
   return failed === undefined
     ? Effect.logFatal("Tollgate stopped", cause)
-    : Effect.logFatal(`Tollgate cannot start: ${explanationOf(failed.error)}`)
+    : Effect.logFatal(`Tollgate cannot start: ${describeError(failed.error)}`)
 }
 
 const run = Effect.gen(function* () {
   const options = yield* Effect.tapCause(settings, report)
-  const telemetry = Telemetry.layer({
+  const telemetry = Telemetry.telemetryLayer({
     logLevel: options.logLevel,
     otlpEndpoint: Option.getOrUndefined(options.otlpEndpoint)
   })

@@ -44,7 +44,8 @@ const samples = {
       "src/gateway/CompleteChat.ts": 'import { Api } from "../api/Api.ts"\nimport { x } from "../sql/Sql.ts"',
       "src/http/Server.ts": 'export * from "../sql/Sql.ts"\nimport { x } from "../providers/transport/Auth.ts"',
       "src/sandbox/Sandbox.ts": 'import { x } from "../providers/dispatch/Target.ts"',
-      "src/providers/protocols/gemini/Request.ts": 'import { x } from "../../dispatch/Target.ts"',
+      "src/providers/protocols/gemini/Request.ts":
+        'import { x } from "../../dispatch/Target.ts"\nimport { y } from "../openai-chat/Request.ts"',
       "src/providers/protocols/shared/Field.ts": 'import { x } from "../gemini/Request.ts"',
       "src/routing/Router.ts":
         'const x = await import("../main.ts")\nimport y from "../../package.json"\nimport "../../tools/a/A.ts"',
@@ -60,6 +61,7 @@ const samples = {
       "src/http/Server.ts:2",
       "src/sandbox/Sandbox.ts:1",
       "src/providers/protocols/gemini/Request.ts:1",
+      "src/providers/protocols/gemini/Request.ts:2",
       "src/providers/protocols/shared/Field.ts:1",
       "src/routing/Router.ts:1",
       "src/routing/Router.ts:2",
@@ -95,13 +97,39 @@ const samples = {
       "src/a/A.ts": 'import { b } from "./B.ts"',
       "src/a/B.ts": 'import "effect"\nexport * from "./C.ts"',
       "src/a/C.ts": 'import { type A } from "./A.ts"',
+      "src/a/D.ts": 'import type { E } from "./E.ts"',
+      "src/a/E.ts": 'type D = import("./D.ts").D',
       "src/a/Self.ts": 'import { x } from "./Self.ts"'
     },
-    at: ["src/a/C.ts:1", "src/a/Self.ts:1"],
+    at: ["src/a/C.ts:1", "src/a/E.ts:1", "src/a/Self.ts:1"],
     keeps: {
       "src/a/A.ts": 'import { b } from "./B.ts"\nimport { c } from "./C.ts"',
       "src/a/B.ts": 'import { c } from "./C.ts"',
       "src/a/C.ts": 'import { a } from "effect"'
+    }
+  },
+  homonyms: {
+    breaks: {
+      "src/a/A.ts": "export const read = 1\nexport type Part = 1\nexport function f() {}",
+      "src/b/B.ts": 'export const own = 1, read = 2\nexport interface Part {}\nexport { f } from "./F.ts"',
+      "src/b/C.ts": "const x = 1\nexport { x as own }",
+      "src/providers/protocols/gemini/Request.ts": "export class f {}",
+      "tools/a/A.ts": "export const own = 1"
+    },
+    at: [
+      "src/b/B.ts:1",
+      "src/b/B.ts:2",
+      "src/b/B.ts:3",
+      "src/b/C.ts:2",
+      "src/providers/protocols/gemini/Request.ts:1",
+      "tools/a/A.ts:1"
+    ],
+    keeps: {
+      "src/a/A.ts": "export const Part = 1\nexport type Part = 1\nconst read = 1",
+      "src/b/B.ts": "export const readPart = 1\nconst read = 1",
+      "src/providers/protocols/gemini/Request.ts": "export const encode = 1",
+      "src/providers/protocols/openai-chat/Request.ts": "export const encode = 1",
+      "test/a/A.ts": "export const Part = 1"
     }
   },
   specifiers: {

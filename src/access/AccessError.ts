@@ -19,11 +19,13 @@ export const invalidKey = (because: "unknown" | "expired" | "revoked"): AccessEr
 export const notFound = (what: "organization" | "project" | "environment" | "key"): AccessError =>
   new AccessError({ reason: { _tag: "NotFound", what } })
 
-export const unavailable = (cause: unknown): AccessError => new AccessError({ reason: { _tag: "Unavailable", cause } })
+export const accessUnavailable = (cause: unknown): AccessError =>
+  new AccessError({ reason: { _tag: "Unavailable", cause } })
 
 /** Turns failures of the database into `Unavailable`. */
-export const orUnavailable = <A, R>(effect: Effect.Effect<A, SqlError.SqlError, R>): Effect.Effect<A, AccessError, R> =>
-  Effect.mapError(effect, unavailable)
+export const orAccessUnavailable = <A, R>(
+  effect: Effect.Effect<A, SqlError.SqlError, R>
+): Effect.Effect<A, AccessError, R> => Effect.mapError(effect, accessUnavailable)
 
 /** The same for statements that write a name which has to be unique. */
 export const orNameTaken =
@@ -32,5 +34,5 @@ export const orNameTaken =
     Effect.mapError(effect, (error) =>
       error.reason._tag === "UniqueViolation"
         ? new AccessError({ reason: { _tag: "NameTaken", name } })
-        : unavailable(error)
+        : accessUnavailable(error)
     )

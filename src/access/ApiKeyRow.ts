@@ -35,7 +35,7 @@ export interface KeyRow extends Limits {
 }
 
 /** A key as its owner may see it. */
-export interface Key {
+export interface ApiKey {
   readonly id: ApiKeyId
   readonly environment: EnvironmentId
   readonly name: string
@@ -50,7 +50,7 @@ export interface Key {
 }
 
 /** What authentication has to know of a key. */
-export interface KnownKey {
+export interface AuthenticatedKey {
   readonly caller: Caller
   /** `Infinity` for a key that does not expire. */
   readonly expiresAtMillis: number
@@ -65,7 +65,7 @@ const modelsOf = (row: Limits): ReadonlyArray<ModelId> | undefined => row.model_
 
 const setOf = <A>(values: ReadonlyArray<A> | undefined): ReadonlySet<A> | undefined => values && new Set(values)
 
-export const callerOf = (row: CallerRow): KnownKey => ({
+export const callerOf = (row: CallerRow): AuthenticatedKey => ({
   caller: {
     key: apiKeyId(row.id),
     organization: organizationId(row.organization_id),
@@ -79,7 +79,7 @@ export const callerOf = (row: CallerRow): KnownKey => ({
   revoked: row.revoked_at !== null
 })
 
-export const keyOf = (row: KeyRow): Key => ({
+export const apiKeyOf = (row: KeyRow): ApiKey => ({
   id: apiKeyId(row.id),
   environment: environmentId(row.environment_id),
   name: row.name,

@@ -16,8 +16,8 @@ import { SqlClient } from "effect/sql"
 import type { Caller, EndpointName } from "../domain/Caller.ts"
 import { type ApiKeyId, apiKeyId, type EnvironmentId, type ModelId, type OrganizationId } from "../domain/Ids.ts"
 import { timestamp } from "../sql/Timestamp.ts"
-import { type AccessError, invalidKey, notFound, orUnavailable, unavailable } from "./AccessError.ts"
-import { type CallerRow, callerOf, type Key, keyOf, type KeyRow, type KnownKey } from "./ApiKeyRow.ts"
+import { type AccessError, invalidKey, notFound, orAccessUnavailable, accessUnavailable } from "./AccessError.ts"
+import { type CallerRow, callerOf, type ApiKey, apiKeyOf, type KeyRow, type AuthenticatedKey } from "./ApiKeyRow.ts"
 
 const keyBytes = 32
 const rememberedKeys = 10_000
@@ -55,7 +55,7 @@ export class ApiKeys extends Context.Service<
     /** Ends a key for good. A key that has already been revoked stays as it is. */
     readonly revoke: (organization: OrganizationId, key: ApiKeyId) => Effect.Effect<void, AccessError>
     /** The keys of an organization, oldest first. */
-    readonly list: (organization: OrganizationId) => Effect.Effect<ReadonlyArray<Key>, AccessError>
+    readonly list: (organization: OrganizationId) => Effect.Effect<ReadonlyArray<ApiKey>, AccessError>
   }
 >()("tollgate/access/ApiKeys") {
   static readonly layer = Layer.effect(
@@ -74,7 +74,7 @@ export class ApiKeys extends Context.Service<
         const id = apiKeyId(yield* random.uuidV7())
         const now = timestamp(sql, yield* Clock.currentTimeMillis)
         const expiresAt = key.expiresAtMillis === undefined ? null : timestamp(sql, key.expiresAtMillis)
-        const made = yield* orUnavailable(sql`
+        const made = yield* orAccessUnavailable(sql`
           INSERT INTO api_key (id, environment_id, name, sha256, display_prefix, endpoint_allowlist, model_allowlist,
             requests_per_minute, created_at, expires_at)
           SELECT ${id}::uuid, id, ${key.name}, decode(${hashOf(secret)}, 'hex'), ${displayPrefixOf(secret)},
@@ -87,7 +87,7 @@ export class ApiKeys extends Context.Service<
 
       const revoke = Effect.fn("ApiKeys.revoke")(function* (organization: OrganizationId, key: ApiKeyId) {
         const now = timestamp(sql, yield* Clock.currentTimeMillis)
-        const revoked = yield* orUnavailable(sql`
+        const revoked = yield* orAccessUnavailable(sql`
           UPDATE api_key k SET revoked_at = coalesce(k.revoked_at, ${now})
           FROM environment e JOIN project p ON p.id = e.project_id
           WHERE k.id = ${key} AND e.id = k.environment_id AND p.organization_id = ${organization}
@@ -96,12 +96,12 @@ export class ApiKeys extends Context.Service<
       })
 
       const list = Effect.fn("ApiKeys.list")(function* (organization: OrganizationId) {
-        const rows = yield* orUnavailable(sql<KeyRow>`
+        const rows = yield* orAccessUnavailable(sql<KeyRow>`
           SELECT k.id, k.environment_id, k.name, k.display_prefix, k.endpoint_allowlist, k.model_allowlist,
             k.requests_per_minute, k.created_at, k.expires_at, k.revoked_at
           FROM api_key k JOIN environment e ON e.id = k.environment_id JOIN project p ON p.id = e.project_id
           WHERE p.organization_id = ${organization} ORDER BY k.id`)
-        return rows.map(keyOf)
+        return rows.map(apiKeyOf)
       })
 
       return ApiKeys.of({ issue, authenticate, revoke, list })
@@ -118,7 +118,7 @@ const displayPrefixOf = (secret: Redacted.Redacted): string => {
 }
 
 const makeAuthenticate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
-  const lookup = (sha256: string): Effect.Effect<Option.Option<KnownKey>, AccessError> =>
+  const lookup = (sha256: string): Effect.Effect<Option.Option<AuthenticatedKey>, AccessError> =>
     sql<CallerRow>`
       SELECT k.id, k.environment_id, e.project_id, p.organization_id, k.endpoint_allowlist, k.model_allowlist,
         k.requests_per_minute, k.expires_at, k.revoked_at
@@ -126,7 +126,7 @@ const makeAuthenticate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
       WHERE k.sha256 = decode(${sha256}, 'hex')`.pipe(
       Effect.timeout(lookupTimeout),
       Effect.mapBoth({
-        onFailure: unavailable,
+        onFailure: accessUnavailable,
         onSuccess: ([row]) => Option.map(Option.fromUndefinedOr(row), callerOf)
       })
     )

@@ -10,7 +10,7 @@ import { SqlClient } from "effect/sql"
 
 import { environmentId, organizationId, projectId } from "../domain/Ids.ts"
 import { timestamp } from "../sql/Timestamp.ts"
-import { orUnavailable } from "./AccessError.ts"
+import { orAccessUnavailable } from "./AccessError.ts"
 import { ApiKeys } from "./ApiKeys.ts"
 
 /** A UUID of version 7 that is older than any other. */
@@ -19,7 +19,7 @@ export const firstOrganization = organizationId("00000000-0000-7000-8000-0000000
 /** Held while one of several replicas that start at once sets up the database. */
 const bootstrapLock = 7_110_001
 
-export interface Options {
+export interface BootstrapOptions {
   /** The first key; made up when left out. */
   readonly apiKey?: Redacted.Redacted | undefined
   /**
@@ -29,7 +29,7 @@ export interface Options {
   readonly announce: (secret: Redacted.Redacted) => Effect.Effect<void>
 }
 
-const create = Effect.fnUntraced(function* (options: Options) {
+const create = Effect.fnUntraced(function* (options: BootstrapOptions) {
   const sql = yield* SqlClient.SqlClient
   const random = yield* SecureRandom.SecureRandom
   const keys = yield* ApiKeys
@@ -49,7 +49,7 @@ const create = Effect.fnUntraced(function* (options: Options) {
  * Creates the first organization with its key when the database has none. Answers the first organization whenever it is
  * there, for its credit to be granted; `None` when this database was set up in another way.
  */
-export const bootstrap = Effect.fn("Bootstrap.bootstrap")(function* (options: Options) {
+export const bootstrap = Effect.fn("Bootstrap.bootstrap")(function* (options: BootstrapOptions) {
   const sql = yield* SqlClient.SqlClient
   const run = Effect.gen(function* () {
     yield* sql`SELECT pg_advisory_xact_lock(${bootstrapLock})`
@@ -61,6 +61,6 @@ export const bootstrap = Effect.fn("Bootstrap.bootstrap")(function* (options: Op
   })
   return yield* run.pipe(
     sql.withTransaction,
-    Effect.catchTag("SqlError", (error) => orUnavailable(Effect.fail(error)))
+    Effect.catchTag("SqlError", (error) => orAccessUnavailable(Effect.fail(error)))
   )
 })

@@ -15,10 +15,10 @@ import {
   projectId
 } from "../domain/Ids.ts"
 import { timestamp } from "../sql/Timestamp.ts"
-import { type AccessError, notFound, orNameTaken, orUnavailable } from "./AccessError.ts"
+import { type AccessError, notFound, orNameTaken, orAccessUnavailable } from "./AccessError.ts"
 
 /** An environment with everything it belongs to. */
-export interface Place {
+export interface EnvironmentDetails {
   readonly organization: { readonly id: OrganizationId; readonly name: string }
   readonly project: { readonly id: ProjectId; readonly name: string }
   readonly environment: { readonly id: EnvironmentId; readonly name: string }
@@ -42,7 +42,7 @@ export class Organizations extends Context.Service<
     /** Environment names are unique in their project. */
     readonly createEnvironment: (project: ProjectId, name: string) => Effect.Effect<EnvironmentId, AccessError>
     /** All environments, oldest organization first. */
-    readonly places: Effect.Effect<ReadonlyArray<Place>, AccessError>
+    readonly environments: Effect.Effect<ReadonlyArray<EnvironmentDetails>, AccessError>
   }
 >()("tollgate/access/Organizations") {
   static readonly layer = Layer.effect(
@@ -54,7 +54,7 @@ export class Organizations extends Context.Service<
       const create = Effect.fn("Organizations.create")(function* (name: string) {
         const id = organizationId(yield* random.uuidV7())
         const now = timestamp(sql, yield* Clock.currentTimeMillis)
-        yield* orUnavailable(sql`INSERT INTO organization (id, name, created_at) VALUES (${id}, ${name}, ${now})`)
+        yield* orAccessUnavailable(sql`INSERT INTO organization (id, name, created_at) VALUES (${id}, ${name}, ${now})`)
         return id
       })
 
@@ -88,16 +88,16 @@ export class Organizations extends Context.Service<
         FROM environment e JOIN project p ON p.id = e.project_id JOIN organization o ON o.id = p.organization_id
         ORDER BY o.id, p.id, e.id`.pipe(
         Effect.map((rows) => rows.map(placeOf)),
-        orUnavailable,
+        orAccessUnavailable,
         Effect.withSpan("Organizations.places")
       )
 
-      return Organizations.of({ create, createProject, createEnvironment, places })
+      return Organizations.of({ create, createProject, createEnvironment, environments: places })
     })
   )
 }
 
-const placeOf = (row: PlaceRow): Place => ({
+const placeOf = (row: PlaceRow): EnvironmentDetails => ({
   organization: { id: organizationId(row.organization_id), name: row.organization_name },
   project: { id: projectId(row.project_id), name: row.project_name },
   environment: { id: environmentId(row.environment_id), name: row.environment_name }

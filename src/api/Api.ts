@@ -13,12 +13,12 @@ import {
 } from "effect/http-api"
 
 import type { Caller } from "../domain/Caller.ts"
-import { ChatCompletion, Chunk } from "./ChatCompletion.ts"
-import { ChatRequest } from "./ChatRequest.ts"
+import { ChatCompletion, ChatCompletionChunk } from "./ChatCompletion.ts"
+import { ChatCompletionRequest } from "./ChatRequest.ts"
 import * as Errors from "./Errors.ts"
 import { Generation } from "./Generation.ts"
 import { ModelCard, ModelList } from "./Models.ts"
-import { Transcription, TranscriptionForm } from "./Transcription.ts"
+import { Transcription, TranscriptionRequestBody } from "./Transcription.ts"
 
 /** Who the request in hand is from. */
 export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()("tollgate/api/Api/CurrentCaller") {}
@@ -45,8 +45,8 @@ const Chat = HttpApiGroup.make("chat")
   .add(
     HttpApiEndpoint.post("completions", "/v1/chat/completions", {
       headers: IdempotencyHeaders,
-      payload: ChatRequest,
-      success: [ChatCompletion, HttpApiSchema.StreamSse({ data: Chunk })],
+      payload: ChatCompletionRequest,
+      success: [ChatCompletion, HttpApiSchema.StreamSse({ data: ChatCompletionChunk })],
       error: [
         Errors.InvalidRequest,
         Errors.InvalidModel,
@@ -72,7 +72,7 @@ const Audio = HttpApiGroup.make("audio")
   .add(
     HttpApiEndpoint.post("transcriptions", "/v1/audio/transcriptions", {
       headers: IdempotencyHeaders,
-      payload: TranscriptionForm.pipe(HttpApiSchema.asMultipart()),
+      payload: TranscriptionRequestBody.pipe(HttpApiSchema.asMultipart()),
       success: [Transcription, Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain" }))],
       error: [
         Errors.InvalidRequest,

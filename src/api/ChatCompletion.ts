@@ -17,16 +17,16 @@ const ReasoningDetail = Schema.Record(Schema.String, Schema.Unknown).annotate({
   description: "Opaque. Pass it back unmodified to keep the model's reasoning."
 })
 
-export const FinishReason = Schema.Literals(["stop", "length", "tool_calls", "content_filter", "error"])
+export const ChatFinishReason = Schema.Literals(["stop", "length", "tool_calls", "content_filter", "error"])
 
-export const Routing = Schema.Struct({
+export const RoutingMetadata = Schema.Struct({
   routed: Schema.Boolean,
   routed_model: Schema.NullOr(Schema.String),
   routing_latency_ms: Schema.NullOr(Schema.Finite)
 })
-export type Routing = typeof Routing.Type
+export type RoutingMetadata = typeof RoutingMetadata.Type
 
-export const Usage = Schema.Struct({
+export const CompletionUsage = Schema.Struct({
   prompt_tokens: Schema.Int,
   completion_tokens: Schema.Int,
   total_tokens: Schema.Int,
@@ -38,7 +38,7 @@ export const Usage = Schema.Struct({
   }),
   completion_tokens_details: Schema.Struct({ reasoning_tokens: Schema.Int })
 })
-export type Usage = typeof Usage.Type
+export type CompletionUsage = typeof CompletionUsage.Type
 
 const base = {
   id: Schema.String,
@@ -62,14 +62,14 @@ export const ChatCompletion = Schema.Struct({
         reasoning_details: Schema.optionalKey(Schema.Array(ReasoningDetail))
       }),
       logprobs: Schema.Null,
-      finish_reason: FinishReason
+      finish_reason: ChatFinishReason
     })
   ]),
-  usage: Usage,
-  svc: Routing
+  usage: CompletionUsage,
+  svc: RoutingMetadata
 }).annotate({ identifier: "ChatCompletion" })
 
-export const Chunk = Schema.Struct({
+export const ChatCompletionChunk = Schema.Struct({
   ...base,
   object: Schema.Literal("chat.completion.chunk"),
   choices: Schema.Array(
@@ -93,10 +93,10 @@ export const Chunk = Schema.Struct({
         )
       }),
       logprobs: Schema.Null,
-      finish_reason: Schema.NullOr(FinishReason)
+      finish_reason: Schema.NullOr(ChatFinishReason)
     })
   ),
-  usage: Schema.optionalKey(Usage),
-  svc: Schema.optionalKey(Routing),
+  usage: Schema.optionalKey(CompletionUsage),
+  svc: Schema.optionalKey(RoutingMetadata),
   error: Schema.optionalKey(Schema.Struct({ code: Schema.String, message: Schema.String }))
 }).annotate({ identifier: "ChatCompletionChunk" })

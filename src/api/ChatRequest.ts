@@ -20,7 +20,7 @@ const JsonObject = Schema.Record(Schema.String, Schema.Unknown)
 
 const cacheControl = "Expected an object of type ephemeral"
 
-export const CacheControl = Schema.Struct({
+export const ChatCacheControl = Schema.Struct({
   type: Schema.Literal("ephemeral"),
   ttl: omittable(Schema.String).annotate({ description: "A duration such as `5m`, `1h` or `1 hour`." })
 })
@@ -28,7 +28,7 @@ export const CacheControl = Schema.Struct({
 const TextPart = Schema.Struct({
   type: Schema.Literal("text"),
   text: Schema.String,
-  cache_control: omittable(CacheControl, cacheControl)
+  cache_control: omittable(ChatCacheControl, cacheControl)
 })
 
 const imageUrl = /^(?:https?:\/\/|data:[\w.+-]+\/[\w.+-]+;base64,)/i
@@ -92,16 +92,16 @@ const ToolMessage = Schema.Struct({
   tool_call_id: Schema.NonEmptyString
 })
 
-export const Message = Schema.Union([
+export const ChatMessage = Schema.Union([
   SystemMessage,
   DeveloperMessage,
   UserMessage,
   AssistantMessage,
   ToolMessage
 ]).annotate({ message: "Expected a message with role system, developer, user, assistant or tool" })
-export type Message = typeof Message.Type
+export type ChatMessage = typeof ChatMessage.Type
 
-export const Tool = Schema.Struct({
+export const ChatTool = Schema.Struct({
   type: Schema.Literal("function"),
   function: Schema.Struct({
     name: Schema.NonEmptyString,
@@ -117,14 +117,14 @@ const NamedTool = Schema.Struct({
 
 const toolChoice = "Expected auto, none, required or an object that names a function"
 
-export const ToolChoice = Schema.Union([
+export const ChatToolChoice = Schema.Union([
   Schema.Literals(["auto", "none", "required"]).annotate({ message: toolChoice }),
   NamedTool
 ])
 
 const responseFormat = "Expected an object of type text, json_object or json_schema"
 
-export const ResponseFormat = Schema.Union([
+export const ChatResponseFormat = Schema.Union([
   Schema.Struct({ type: Schema.Literal("text") }),
   Schema.Struct({ type: Schema.Literal("json_object") }),
   Schema.Struct({
@@ -148,8 +148,8 @@ const Metadata = Schema.Record(Schema.String, Schema.NullOr(Schema.String.check(
   })
 )
 
-export const ChatRequest = Schema.Struct({
-  messages: Schema.Array(Message).check(Schema.isMinLength(1)),
+export const ChatCompletionRequest = Schema.Struct({
+  messages: Schema.Array(ChatMessage).check(Schema.isMinLength(1)),
   model: omittable(Schema.String).annotate({
     description: "A model of `/v1/models`. `svc-auto`, null or omitted: the gateway chooses."
   }),
@@ -157,10 +157,10 @@ export const ChatRequest = Schema.Struct({
   temperature: omittable(between(0, 2)),
   max_completion_tokens: omittable(atLeast(1)),
   max_tokens: omittable(atLeast(1)),
-  tools: omittable(Schema.Array(Tool)),
-  tool_choice: omittable(ToolChoice, toolChoice),
+  tools: omittable(Schema.Array(ChatTool)),
+  tool_choice: omittable(ChatToolChoice, toolChoice),
   parallel_tool_calls: omittable(Schema.Boolean),
-  response_format: omittable(ResponseFormat, responseFormat),
+  response_format: omittable(ChatResponseFormat, responseFormat),
   reasoning: omittable(
     Schema.Struct({
       effort: omittable(Effort),
@@ -176,8 +176,8 @@ export const ChatRequest = Schema.Struct({
   presence_penalty: omittable(between(-2, 2)),
   metadata: omittable(Metadata),
   session_id: omittable(Schema.String.check(Schema.isMaxLength(256))),
-  cache_control: omittable(CacheControl, cacheControl),
+  cache_control: omittable(ChatCacheControl, cacheControl),
   prompt_cache_key: omittable(Schema.String),
   prompt_cache_retention: omittable(Schema.String)
 }).annotate({ identifier: "ChatCompletionRequest" })
-export type ChatRequest = typeof ChatRequest.Type
+export type ChatCompletionRequest = typeof ChatCompletionRequest.Type

@@ -11,7 +11,7 @@ const text = (description: string) => Schema.optionalKey(Schema.String.annotate(
 const labelled = (description: string) =>
   text(`A JSON object, as text. ${description} \`call_name\` has 1 to 64 characters, \`end_user_id\` 1 to 512.`)
 
-export const TranscriptionForm = Schema.Struct({
+export const TranscriptionRequestBody = Schema.Struct({
   file: Schema.String.annotate({
     format: "binary",
     description: `At most 25 MiB, with a filename that ends in ${audioExtensions.join(", ")}.`

@@ -5,11 +5,11 @@
 import { Result } from "effect"
 
 import { endpointId, modelId, providerId } from "../domain/Ids.ts"
-import type { Tier as ReasoningTier } from "../domain/Reasoning.ts"
+import type { ReasoningTier } from "../domain/Reasoning.ts"
 import {
   type CatalogFile,
-  type Checked,
-  fault,
+  type CatalogResult,
+  catalogFault,
   type ModelEntry,
   type ProviderEntry,
   type TranscriptionModelEntry
@@ -24,7 +24,7 @@ export interface Assembly {
 }
 
 /** Later files add to earlier ones, or replace a provider or a model of the same id as a whole. */
-export const assemble = (files: ReadonlyArray<CatalogFile>): Checked<Assembly> =>
+export const assemble = (files: ReadonlyArray<CatalogFile>): CatalogResult<Assembly> =>
   Result.gen(function* () {
     const providers = new Map<string, Provider>()
     const models = new Map<string, Model>()
@@ -51,12 +51,12 @@ export const assemble = (files: ReadonlyArray<CatalogFile>): Checked<Assembly> =
 const distinct = <Entry extends { readonly id: string }>(
   list: string,
   entries: ReadonlyArray<Entry>
-): Checked<ReadonlyArray<Entry>> => {
+): CatalogResult<ReadonlyArray<Entry>> => {
   const seen = new Map<string, number>()
   for (const [index, { id }] of entries.entries()) {
     const earlier = seen.get(id)
     if (earlier !== undefined) {
-      return Result.fail(fault(`${list}[${index}].id`, `"${id}" is already ${list}[${earlier}]`))
+      return Result.fail(catalogFault(`${list}[${index}].id`, `"${id}" is already ${list}[${earlier}]`))
     }
     seen.set(id, index)
   }
@@ -64,11 +64,11 @@ const distinct = <Entry extends { readonly id: string }>(
 }
 
 /** `model`, unless one of the other kind has its id. */
-const ofOneKind = (models: ReadonlyMap<string, Model>, model: Model, path: string): Checked<Model> => {
+const ofOneKind = (models: ReadonlyMap<string, Model>, model: Model, path: string): CatalogResult<Model> => {
   const earlier = models.get(model.id)
   return earlier === undefined || earlier.kind === model.kind
     ? Result.succeed(model)
-    : Result.fail(fault(`${path}.id`, `"${model.id}" is a ${earlier.kind} model already`))
+    : Result.fail(catalogFault(`${path}.id`, `"${model.id}" is a ${earlier.kind} model already`))
 }
 
 const providerOf = (entry: ProviderEntry): Provider => {
@@ -86,7 +86,7 @@ const providerOf = (entry: ProviderEntry): Provider => {
 
 type Providers = ReadonlyMap<string, Provider>
 
-const chatModelOf = (entry: ModelEntry, path: string, providers: Providers): Checked<Model> =>
+const chatModelOf = (entry: ModelEntry, path: string, providers: Providers): CatalogResult<Model> =>
   Result.gen(function* () {
     const endpoints = yield* endpointsOf(entry, path, providers)
     const reasoning = yield* reasoningOf(entry, path)
@@ -114,7 +114,11 @@ const chatModelOf = (entry: ModelEntry, path: string, providers: Providers): Che
 /** Tokens that a transcription model reads and writes when its entry does not say: more than a whole upload holds. */
 const transcriptionWindow = 131_072
 
-const transcriptionModelOf = (entry: TranscriptionModelEntry, path: string, providers: Providers): Checked<Model> => {
+const transcriptionModelOf = (
+  entry: TranscriptionModelEntry,
+  path: string,
+  providers: Providers
+): CatalogResult<Model> => {
   const context_window = entry.context_window ?? transcriptionWindow
   const list: EndpointList = {
     id: entry.id,
@@ -152,7 +156,7 @@ interface EndpointList {
 
 type EndpointEntry = Omit<ModelEntry["endpoints"][number], keyof PricedEntry> & PricedEntry
 
-const endpointsOf = (model: EndpointList, path: string, providers: Providers): Checked<Model["endpoints"]> =>
+const endpointsOf = (model: EndpointList, path: string, providers: Providers): CatalogResult<Model["endpoints"]> =>
   Result.gen(function* () {
     const [first, ...others] = model.endpoints
     const head = yield* endpointOf(model, first, `${path}.endpoints[0]`, providers)
@@ -164,19 +168,28 @@ const endpointsOf = (model: EndpointList, path: string, providers: Providers): C
     const twice = endpoints.findIndex(({ id }, index) => endpoints.findIndex((endpoint) => endpoint.id === id) < index)
     return twice === -1
       ? endpoints
-      : yield* Result.fail(fault(`${path}.endpoints[${twice}].provider`, "serves this model already"))
+      : yield* Result.fail(catalogFault(`${path}.endpoints[${twice}].provider`, "serves this model already"))
   })
 
-const endpointOf = (model: EndpointList, entry: EndpointEntry, path: string, providers: Providers): Checked<Endpoint> =>
+const endpointOf = (
+  model: EndpointList,
+  entry: EndpointEntry,
+  path: string,
+  providers: Providers
+): CatalogResult<Endpoint> =>
   Result.gen(function* () {
     const provider = providers.get(entry.provider)
     if (provider === undefined) {
-      return yield* Result.fail(fault(`${path}.provider`, `"${entry.provider}" is not a provider of this catalog`))
+      return yield* Result.fail(
+        catalogFault(`${path}.provider`, `"${entry.provider}" is not a provider of this catalog`)
+      )
     }
     const contextWindow = entry.context_window ?? model.context_window
     const maxOutputTokens = entry.max_output ?? model.max_output
     if (maxOutputTokens > contextWindow) {
-      return yield* Result.fail(fault(path, `max_output ${maxOutputTokens} exceeds context_window ${contextWindow}`))
+      return yield* Result.fail(
+        catalogFault(path, `max_output ${maxOutputTokens} exceeds context_window ${contextWindow}`)
+      )
     }
     return {
       id: endpointId(`${provider.id}/${model.id}`),
@@ -189,13 +202,15 @@ const endpointOf = (model: EndpointList, entry: EndpointEntry, path: string, pro
     }
   })
 
-const reasoningOf = (entry: ModelEntry, path: string): Checked<Model["reasoning"]> => {
+const reasoningOf = (entry: ModelEntry, path: string): CatalogResult<Model["reasoning"]> => {
   const { budget_tokens: budgetTokens, efforts = [], support } = entry.reasoning ?? { support: "none" as const }
   if (support === "none" && (efforts.length > 0 || budgetTokens !== undefined)) {
-    return Result.fail(fault(`${path}.reasoning.support`, "a model that does not reason has no efforts and no budget"))
+    return Result.fail(
+      catalogFault(`${path}.reasoning.support`, "a model that does not reason has no efforts and no budget")
+    )
   }
   if (budgetTokens !== undefined && budgetTokens.min > budgetTokens.max) {
-    return Result.fail(fault(`${path}.reasoning.budget_tokens.max`, "must not be below min"))
+    return Result.fail(catalogFault(`${path}.reasoning.budget_tokens.max`, "must not be below min"))
   }
   return Result.succeed({ support, efforts, ...(budgetTokens && { budgetTokens }) })
 }
@@ -211,7 +226,7 @@ const nearestTiers = {
   high: ["high", "low", "none"]
 } as const satisfies Record<ReasoningTier, ReadonlyArray<ReasoningTier>>
 
-const profilesOf = (entry: ModelEntry, path: string): Checked<Model["profiles"]> => {
+const profilesOf = (entry: ModelEntry, path: string): CatalogResult<Model["profiles"]> => {
   const support = entry.reasoning?.support ?? "none"
   const served: ReadonlyArray<ReasoningTier> = [
     ...(support === "always" ? [] : (["none"] as const)),
@@ -220,7 +235,7 @@ const profilesOf = (entry: ModelEntry, path: string): Checked<Model["profiles"]>
   const given = entry.profiles ?? {}
   for (const tier of ["none", "low", "high"] as const) {
     if (given[tier] !== undefined && !served.includes(tier)) {
-      return Result.fail(fault(`${path}.profiles.${tier}`, "the model cannot serve this tier"))
+      return Result.fail(catalogFault(`${path}.profiles.${tier}`, "the model cannot serve this tier"))
     }
   }
   const profileOf = (tier: ReasoningTier): Profile =>
@@ -228,9 +243,8 @@ const profilesOf = (entry: ModelEntry, path: string): Checked<Model["profiles"]>
   return Result.succeed(Object.fromEntries(served.map((tier) => [tier, profileOf(tier)])))
 }
 
-/** 0 for a model whose date nobody gave. */
-const unixSeconds = (date: string | undefined): number => {
-  if (date === undefined) return 0
+/** Seconds since 1970 of a date `YYYY-MM` or `YYYY-MM-DD`, in UTC; 0 where the catalog gives none. */
+const unixSeconds = (date = "1970"): number => {
   const [year = 1970, month = 1, day = 1] = date.split("-").map(Number)
   return Date.UTC(year, month - 1, day) / 1_000
 }

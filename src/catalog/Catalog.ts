@@ -9,21 +9,21 @@ import { Context, Effect, Layer, Redacted, Result } from "effect"
 import type { ModelId, ProviderId } from "../domain/Ids.ts"
 import { type Assembly, assemble } from "./Assembly.ts"
 import shipped from "./catalog.json" with { type: "json" }
-import { type CatalogError, fault, fromJson } from "./CatalogFile.ts"
+import { type CatalogError, catalogFault, catalogFileFromJson } from "./CatalogFile.ts"
 import type { Model } from "./Model.ts"
-import type { Account, Provider } from "./Provider.ts"
+import type { ProviderAccount, Provider } from "./Provider.ts"
 
-export type Lookup =
+export type ModelLookup =
   | { readonly _tag: "Served"; readonly model: Model }
   /** In the catalog, but no provider that serves it is switched on; `variables` would switch one on. */
   | { readonly _tag: "Unserved"; readonly variables: ReadonlyArray<string> }
   | { readonly _tag: "Unknown" }
 
-export interface Sources<E = never> {
+export interface CatalogSources<E = never> {
   /** The operator's file as text: adds to the shipped catalog, or replaces its entries by id. */
   readonly overlay?: string | undefined
   /** The account of a provider; `undefined` when it is switched off. */
-  readonly account: (provider: Provider) => Effect.Effect<Account | undefined, E>
+  readonly account: (provider: Provider) => Effect.Effect<ProviderAccount | undefined, E>
 }
 
 export class Catalog extends Context.Service<
@@ -33,18 +33,18 @@ export class Catalog extends Context.Service<
     readonly version: string
     /** Models with at least one endpoint whose provider is switched on, and those endpoints only; ordered by id. */
     readonly models: ReadonlyArray<Model>
-    readonly lookup: (id: string) => Lookup
-    readonly account: (provider: ProviderId) => Account | undefined
+    readonly lookup: (id: string) => ModelLookup
+    readonly account: (provider: ProviderId) => ProviderAccount | undefined
     /** Ids of all models known, served or not. */
     readonly known: ReadonlyArray<ModelId>
   }
 >()("tollgate/catalog/Catalog") {
-  static readonly layer = <E = never>(sources: Sources<E>): Layer.Layer<Catalog, CatalogError | E> =>
+  static readonly layer = <E = never>(sources: CatalogSources<E>): Layer.Layer<Catalog, CatalogError | E> =>
     Layer.effect(
       Catalog,
       Effect.gen(function* () {
-        const assembly = yield* Effect.fromResult(load(sources.overlay))
-        const accounts = new Map<ProviderId, Account>()
+        const assembly = yield* Effect.fromResult(loadCatalog(sources.overlay))
+        const accounts = new Map<ProviderId, ProviderAccount>()
         for (const provider of assembly.providers.values()) {
           const account = yield* sources.account(provider)
           if (account !== undefined && account.baseUrl !== "") accounts.set(provider.id, withOptionalKey(account))
@@ -55,29 +55,29 @@ export class Catalog extends Context.Service<
 }
 
 /** The shipped catalog with the operator's file, if any, laid over it. */
-export const load = (overlay?: string): Result.Result<Assembly, CatalogError> => {
+export const loadCatalog = (overlay?: string): Result.Result<Assembly, CatalogError> => {
   const files: Array<unknown> = [shipped]
   return overlay === undefined
-    ? loadFiles(files)
-    : Result.flatMap(parse(overlay), (json) => loadFiles([...files, json]))
+    ? loadCatalogFiles(files)
+    : Result.flatMap(parse(overlay), (json) => loadCatalogFiles([...files, json]))
 }
 
 /** A catalog in place of the shipped one, of which only the providers stay known: a file may list models alone. */
-export const loadInstead = (text: string): Result.Result<Assembly, CatalogError> =>
-  Result.flatMap(parse(text), (json) => loadFiles([{ providers: shipped.providers }, json]))
+export const loadReplacementCatalog = (text: string): Result.Result<Assembly, CatalogError> =>
+  Result.flatMap(parse(text), (json) => loadCatalogFiles([{ providers: shipped.providers }, json]))
 
 /** Catalog files as parsed JSON, later ones over earlier ones; the shipped catalog takes no part. */
-export const loadFiles = (files: ReadonlyArray<unknown>): Result.Result<Assembly, CatalogError> =>
-  Result.flatMap(Result.all(files.map(fromJson)), assemble)
+export const loadCatalogFiles = (files: ReadonlyArray<unknown>): Result.Result<Assembly, CatalogError> =>
+  Result.flatMap(Result.all(files.map(catalogFileFromJson)), assemble)
 
 const parse = (text: string): Result.Result<unknown, CatalogError> =>
   Result.mapError(
     Result.try((): unknown => JSON.parse(text)),
-    (cause) => fault("", `is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
+    (cause) => catalogFault("", `is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
   )
 
 /** A server that needs no key but was given one (vLLM and Ollama behind a proxy) gets it as bearer. */
-const withOptionalKey = (account: Account): Account =>
+const withOptionalKey = (account: ProviderAccount): ProviderAccount =>
   account.provider.auth === "none" && Redacted.value(account.apiKey) !== ""
     ? { ...account, provider: { ...account.provider, auth: "bearer" } }
     : account
@@ -85,7 +85,7 @@ const withOptionalKey = (account: Account): Account =>
 /** What is served with these accounts. */
 export const serve = (
   { models, providers }: Assembly,
-  accounts: ReadonlyMap<ProviderId, Account>
+  accounts: ReadonlyMap<ProviderId, ProviderAccount>
 ): Catalog["Service"] => {
   const known = [...models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
   const served = new Map<string, Model>()

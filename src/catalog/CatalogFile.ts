@@ -24,9 +24,9 @@ export class CatalogError extends Data.TaggedError("CatalogError")<{
 }> {}
 
 /** What a check of catalog files makes of them. */
-export type Checked<A> = Result.Result<A, CatalogError>
+export type CatalogResult<A> = Result.Result<A, CatalogError>
 
-export const fault = (path: string, rule: string): CatalogError =>
+export const catalogFault = (path: string, rule: string): CatalogError =>
   new CatalogError({ path, message: path === "" ? rule : `${path}: ${rule}` })
 
 /** What a decimal price looks like as text; a JSON number of this size prints back exactly as it was written. */
@@ -207,10 +207,10 @@ const decode = Schema.decodeUnknownResult(CatalogFile, { onExcessProperty: "erro
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
 /** Parsed JSON as a catalog file, or its first fault. */
-export const fromJson = (json: unknown): Result.Result<CatalogFile, CatalogError> =>
+export const catalogFileFromJson = (json: unknown): Result.Result<CatalogFile, CatalogError> =>
   Result.mapError(decode(json), (error) => {
     const [first] = format(error.issue).issues
-    return fault(pathText(first?.path ?? []), first?.message ?? "is not a catalog")
+    return catalogFault(pathText(first?.path ?? []), first?.message ?? "is not a catalog")
   })
 
 const pathText = (path: Iterable<PropertyKey | { readonly key: PropertyKey }>): string => {

@@ -3,7 +3,7 @@
  * and prices in picodollars. `CatalogFile` has the JSON form and turns it into this.
  */
 import type { EndpointId, ModelId, ProviderId } from "../domain/Ids.ts"
-import type { Tier } from "../domain/Reasoning.ts"
+import type { ReasoningTier } from "../domain/Reasoning.ts"
 import type { Price } from "./Price.ts"
 
 /** What conversations ask for and models are good at; every profile has a value from 0 to 1 on each axis. */
@@ -89,7 +89,7 @@ export interface Model {
   readonly sampling: "always" | "without_reasoning" | "never"
   readonly reasoning: ReasoningAbility
   /** Skill per reasoning tier; a tier the model cannot serve has none. */
-  readonly profiles: { readonly [T in Tier]?: Profile }
+  readonly profiles: { readonly [T in ReasoningTier]?: Profile }
   /** Visible output tokens it writes where an average model writes one. */
   readonly verbosity: number
   /** In order of preference. Never empty: a model nobody serves is not a `Model`. */
@@ -97,5 +97,5 @@ export interface Model {
 }
 
 /** The tiers a model can serve: `none` needs thinking that can be off, the others need thinking. */
-export const servesTier = (model: Model, tier: Tier): boolean =>
+export const servesTier = (model: Model, tier: ReasoningTier): boolean =>
   tier === "none" ? model.reasoning.support !== "always" : model.reasoning.support !== "none"

@@ -20,7 +20,7 @@ export interface Rates {
   readonly audioHour?: Picodollars
 }
 
-export interface Tier {
+export interface PriceTier {
   /** The rates hold when the prompt has more tokens than this. */
   readonly abovePromptTokens: number
   readonly rates: Rates
@@ -29,7 +29,7 @@ export interface Tier {
 export interface Price {
   readonly rates: Rates
   /** Ascending by threshold. */
-  readonly tiers: ReadonlyArray<Tier>
+  readonly tiers: ReadonlyArray<PriceTier>
   /** Audio that is shorter is billed as if it were this long. For prices by time. */
   readonly minimumAudioMillis?: number
 }

@@ -5,7 +5,7 @@
 import { Result } from "effect"
 
 import { type Picodollars, picodollars } from "../domain/Money.ts"
-import { type Checked, decimalPrice, fault, type PriceEntry } from "./CatalogFile.ts"
+import { type CatalogResult, decimalPrice, catalogFault, type PriceEntry } from "./CatalogFile.ts"
 import type { Price, Rates } from "./Price.ts"
 
 /** The fields of an endpoint that say what it costs. */
@@ -16,18 +16,18 @@ export interface PricedEntry {
 }
 
 /** The price of an endpoint, which has exactly one: by the token, or by the time. */
-export const priceOf = (entry: PricedEntry, path: string): Checked<Price> => {
+export const priceOf = (entry: PricedEntry, path: string): CatalogResult<Price> => {
   const { minimum_audio_seconds: minimum, price_usd_per_audio_hour: byHour, price_usd_per_mtok: byToken } = entry
   if (byHour !== undefined && byToken === undefined) return Result.succeed(timePrice(byHour, minimum))
   if (byHour !== undefined || byToken === undefined) {
-    return Result.fail(fault(path, "must have price_usd_per_mtok or price_usd_per_audio_hour, and not both"))
+    return Result.fail(catalogFault(path, "must have price_usd_per_mtok or price_usd_per_audio_hour, and not both"))
   }
   return minimum === undefined
     ? tokenPrice(byToken, `${path}.price_usd_per_mtok`)
-    : Result.fail(fault(`${path}.minimum_audio_seconds`, "goes with price_usd_per_audio_hour"))
+    : Result.fail(catalogFault(`${path}.minimum_audio_seconds`, "goes with price_usd_per_audio_hour"))
 }
 
-const tokenPrice = (entry: PriceEntry, path: string): Checked<Price> => {
+const tokenPrice = (entry: PriceEntry, path: string): CatalogResult<Price> => {
   const tiers = (entry.tiers ?? []).map((tier) => ({
     abovePromptTokens: tier.above_prompt_tokens,
     rates: ratesOf(tier)
@@ -37,7 +37,7 @@ const tokenPrice = (entry: PriceEntry, path: string): Checked<Price> => {
   )
   return unsorted === -1
     ? Result.succeed({ rates: ratesOf(entry), tiers })
-    : Result.fail(fault(`${path}.tiers[${unsorted}].above_prompt_tokens`, "must be above the tier before it"))
+    : Result.fail(catalogFault(`${path}.tiers[${unsorted}].above_prompt_tokens`, "must be above the tier before it"))
 }
 
 const free = picodollars(0n)

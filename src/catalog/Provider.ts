@@ -48,7 +48,7 @@ export interface Provider {
 }
 
 /** Where and as whom to call a provider that is switched on. */
-export interface Account {
+export interface ProviderAccount {
   readonly provider: Provider
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted

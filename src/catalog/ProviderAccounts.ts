@@ -5,25 +5,25 @@
 import { Config, Effect, Option, Redacted } from "effect"
 
 import type { ChatProtocolName } from "./Model.ts"
-import type { Account, AwsCredentials, Provider } from "./Provider.ts"
+import type { ProviderAccount, AwsCredentials, Provider } from "./Provider.ts"
 
-export type Accounts = ReadonlyMap<Provider["id"], Account>
+export type ProviderAccounts = ReadonlyMap<Provider["id"], ProviderAccount>
 
 /** The accounts that the environment holds. */
 export const configured = Effect.fnUntraced(function* (providers: Iterable<Provider>) {
-  const accounts = new Map<Provider["id"], Account>()
+  const accounts = new Map<Provider["id"], ProviderAccount>()
   for (const provider of providers) {
     const found = yield* account(provider)
     if (found !== undefined) accounts.set(provider.id, found)
   }
-  return accounts satisfies Accounts
+  return accounts satisfies ProviderAccounts
 })
 
 /** An account with every provider at a simulated server; the key tells it which provider was meant. */
 export const simulated = (
   providers: Iterable<Provider>,
   baseUrlFor: (protocol: ChatProtocolName) => string
-): Accounts =>
+): ProviderAccounts =>
   new Map(
     Array.from(providers, (provider) => [
       provider.id,
@@ -51,7 +51,7 @@ const account = Effect.fnUntraced(function* (provider: Provider) {
     }),
     apiKey: Option.getOrElse(key, () => Redacted.make("")),
     ...(aws && { aws })
-  } satisfies Account
+  } satisfies ProviderAccount
 })
 
 /** The region of the shipped catalog's model ids, where nothing else is said. */

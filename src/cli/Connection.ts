@@ -21,7 +21,7 @@ const closed = (dataDir: string) =>
       "stop that gateway and run this again. On PostgreSQL this runs beside working gateways"
   })
 
-export const layer = Layer.unwrap(
+export const connectionLayer = Layer.unwrap(
   Effect.gen(function* () {
     const { dataDir, databaseUrl } = yield* settings
     const files = yield* FileSystem.FileSystem

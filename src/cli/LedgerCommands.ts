@@ -2,10 +2,10 @@
 import { Console, Data, Effect, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 
-import { audit, differences, type Report, unexplained } from "../audit/Audit.ts"
-import { type Check, checks, type Finding } from "../audit/Judgement.ts"
+import { audit, differences, type AuditReport, unexplained } from "../audit/Audit.ts"
+import { type CheckName, checks, type Finding } from "../audit/RequestChecks.ts"
 import { toUsd } from "../domain/Money.ts"
-import { type Account, accounts } from "../ledger/Accounts.ts"
+import { type CreditAccount, creditAccounts } from "../ledger/CreditAccounts.ts"
 import * as Connection from "./Connection.ts"
 
 /** The audit has found what must not be. What it is has been printed. */
@@ -37,11 +37,11 @@ const verify = Command.make(
   )
 )
 
-const reportText = (report: Report): ReadonlyArray<string> => [
+const reportText = (report: AuditReport): ReadonlyArray<string> => [
   `${report.accounts} accounts, ${report.holds} open holds, ${report.receipts} receipts, ${report.charges} charges` +
     (report.settling > 0 ? `, ${report.settling} requests of the last minute` : ""),
   ...report.findings.map(findingText),
-  ...Object.entries(report.counts).map(([check, count]) => `${check}: ${count} (${checks[check as Check]})`),
+  ...Object.entries(report.counts).map(([check, count]) => `${check}: ${count} (${checks[check as CheckName]})`),
   `${differences(report)} differences, ${unexplained(report)} unexplained charges`
 ]
 
@@ -58,18 +58,20 @@ const balance = Command.make(
   "balance",
   { json },
   Effect.fn(function* ({ json }) {
-    yield* Stream.runForEach(accounts, (account) => Console.log(json ? accountJson(account) : accountText(account)))
+    yield* Stream.runForEach(creditAccounts, (account) =>
+      Console.log(json ? accountJson(account) : accountText(account))
+    )
   })
 ).pipe(Command.withDescription("Print what every organization can spend and what is held, one per line."))
 
-const accountJson = ({ available, held, organization }: Account): string =>
+const accountJson = ({ available, held, organization }: CreditAccount): string =>
   JSON.stringify({ organization, available: String(available), held: String(held) })
 
-const accountText = ({ available, held, organization }: Account): string =>
+const accountText = ({ available, held, organization }: CreditAccount): string =>
   `${organization}  ${toUsd(available)} USD available, ${toUsd(held)} USD held`
 
-export const ledger = Command.make("ledger").pipe(
+export const ledgerCommands = Command.make("ledger").pipe(
   Command.withDescription("Credit and its journal"),
   Command.withSubcommands([verify, balance]),
-  Command.provide(Connection.layer)
+  Command.provide(Connection.connectionLayer)
 )

@@ -5,7 +5,7 @@
 import { Effect, FileSystem, Layer, Option } from "effect"
 import { Flag } from "effect/cli"
 
-import { Catalog, load, loadInstead, serve } from "../catalog/Catalog.ts"
+import { Catalog, loadCatalog, loadReplacementCatalog, serve } from "../catalog/Catalog.ts"
 import { CatalogError } from "../catalog/CatalogFile.ts"
 import * as Accounts from "../catalog/ProviderAccounts.ts"
 import { settings } from "../Config.ts"
@@ -23,7 +23,7 @@ export const everyModel = Flag.Boolean("every-model").pipe(
   Flag.withDefault(false)
 )
 
-export interface Choice {
+export interface CatalogChoice {
   readonly catalog: Option.Option<string>
   /**
    * Needs no environment. Otherwise models are served as a gateway with this environment serves them: by the providers
@@ -32,7 +32,7 @@ export interface Choice {
   readonly everyModel: boolean
 }
 
-export const layer = ({ catalog, everyModel }: Choice) =>
+export const routeCatalogLayer = ({ catalog, everyModel }: CatalogChoice) =>
   Layer.effect(
     Catalog,
     Effect.gen(function* () {
@@ -48,12 +48,12 @@ export const layer = ({ catalog, everyModel }: Choice) =>
 const assembly = Effect.fnUntraced(function* (file: Option.Option<string>, shippedAlone: boolean) {
   const files = yield* FileSystem.FileSystem
   if (Option.isSome(file)) {
-    const loaded = loadInstead(yield* files.readFileString(file.value))
+    const loaded = loadReplacementCatalog(yield* files.readFileString(file.value))
     return yield* Effect.mapError(Effect.fromResult(loaded), named(file.value))
   }
   const overlay = shippedAlone ? Option.none() : (yield* settings).catalogFile
-  if (Option.isNone(overlay)) return yield* Effect.fromResult(load())
-  const loaded = load(yield* files.readFileString(overlay.value))
+  if (Option.isNone(overlay)) return yield* Effect.fromResult(loadCatalog())
+  const loaded = loadCatalog(yield* files.readFileString(overlay.value))
   return yield* Effect.mapError(Effect.fromResult(loaded), named("CATALOG_FILE"))
 })
 

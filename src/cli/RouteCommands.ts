@@ -1,11 +1,11 @@
 /** `tollgate route`: what the router decides, why, and what it would have decided with another catalog. */
 import { Command } from "effect/cli"
 
-import { explain } from "./RouteExplain.ts"
-import { rank } from "./RouteRank.ts"
-import { replay } from "./RouteReplay.ts"
+import { explainCommand } from "./RouteExplain.ts"
+import { rankCommand } from "./RouteRank.ts"
+import { replayCommand } from "./RouteReplay.ts"
 
-export const route = Command.make("route").pipe(
+export const routeCommands = Command.make("route").pipe(
   Command.withDescription("The choice of models"),
-  Command.withSubcommands([rank, explain, replay])
+  Command.withSubcommands([rankCommand, explainCommand, replayCommand])
 )

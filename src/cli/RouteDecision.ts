@@ -5,9 +5,11 @@
 import { type Clock, Result } from "effect"
 
 import { normalise } from "../domain/Reasoning.ts"
-import { promptTokens } from "../domain/TokenCount.ts"
-import { type BodyError, read } from "../http/chat/ChatBody.ts"
-import type { Ask, Ranking, Router } from "../routing/Router.ts"
+import { estimatePromptTokens } from "../domain/TokenCount.ts"
+import { type BodyError, readChatBody } from "../http/chat/ChatBody.ts"
+import type { Ranking } from "../routing/Ranking.ts"
+import type { Router } from "../routing/Router.ts"
+import type { RoutingRequest } from "../routing/RoutingRequest.ts"
 
 export interface Decision {
   readonly ranking: Ranking
@@ -15,17 +17,17 @@ export interface Decision {
   readonly latencyMillis: number
 }
 
-export interface Judge {
+export interface RouteDecider {
   readonly router: Router["Service"]
   readonly clock: Clock.Clock
-  readonly allowed?: Ask["allowed"]
+  readonly allowed?: RoutingRequest["allowed"]
 }
 
-export const decide = (body: string, { allowed, clock, router }: Judge): Result.Result<Decision, BodyError> =>
-  Result.map(read(body, { autoModel: "", sessionHeader: undefined }), (input) => {
+export const decide = (body: string, { allowed, clock, router }: RouteDecider): Result.Result<Decision, BodyError> =>
+  Result.map(readChatBody(body, { autoModel: "", sessionHeader: undefined }), (input) => {
     const reasoning = normalise(input.reasoning, { routed: true })
     const request = { ...input.request, ...(reasoning && { reasoning }) }
-    const ask: Ask = { request, promptTokens: promptTokens(request), allowed }
+    const ask: RoutingRequest = { request, promptTokens: estimatePromptTokens(request), allowed }
     const startedAt = clock.monotonicTimeNanosUnsafe()
     const ranking = router.rank(ask)
     return { ranking, latencyMillis: Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e6 }

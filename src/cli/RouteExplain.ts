@@ -9,7 +9,7 @@ import { modelId } from "../domain/Ids.ts"
 import { Router } from "../routing/Router.ts"
 import * as RouteCatalog from "./RouteCatalog.ts"
 import { decide } from "./RouteDecision.ts"
-import { explanationOf, jsonOf, textOf } from "./RouteExplanation.ts"
+import { explanationOf, explanationJson, explanationText } from "./RouteExplanation.ts"
 import { lengthMax } from "./RouteLines.ts"
 
 export class NoRequest extends Data.TaggedError("NoRequest")<{ readonly message: string }> {}
@@ -27,7 +27,7 @@ const modelAllow = Flag.String("model-allow").pipe(
 
 const json = Flag.Boolean("json").pipe(Flag.withDescription("Print JSON."), Flag.withDefault(false))
 
-export const explain = Command.make(
+export const explainCommand = Command.make(
   "explain",
   { text, modelAllow, json, catalog: RouteCatalog.catalog, everyModel: RouteCatalog.everyModel },
   Effect.fn(function* ({ json, modelAllow, text }) {
@@ -44,14 +44,16 @@ export const explain = Command.make(
       return yield* new NoRequest({ message: `${code}: ${message}` })
     }
     const explanation = explanationOf(decision.success)
-    yield* Console.log(json ? JSON.stringify(jsonOf(explanation), null, 2) : textOf(explanation).join("\n"))
+    yield* Console.log(
+      json ? JSON.stringify(explanationJson(explanation), null, 2) : explanationText(explanation).join("\n")
+    )
   })
 ).pipe(
   Command.withDescription(
     "Explain the choice of a model for the chat request on standard input, any that the gateway takes. Models count " +
       "as served as they are by a gateway with this environment."
   ),
-  Command.provide((options) => Router.layer.pipe(Layer.provide(RouteCatalog.layer(options))))
+  Command.provide((options) => Router.layer.pipe(Layer.provide(RouteCatalog.routeCatalogLayer(options))))
 )
 
 const standardInput = Effect.gen(function* () {

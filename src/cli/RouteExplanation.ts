@@ -2,11 +2,10 @@
 import { type Axis, axes, servesTier } from "../catalog/Model.ts"
 import type { ModelId } from "../domain/Ids.ts"
 import { toUsd } from "../domain/Money.ts"
-import type { Tier } from "../domain/Reasoning.ts"
+import type { ReasoningTier } from "../domain/Reasoning.ts"
 import { cannot } from "../gateway/ChooseTargets.ts"
-import { type Requirements, tierInForce } from "../routing/Eligibility.ts"
-import { profileOf } from "../routing/Ranking.ts"
-import type { Candidate, Exclusion, Ranking } from "../routing/Router.ts"
+import { type Requirements, tierInForce, type Exclusion } from "../routing/Eligibility.ts"
+import { profileOf, type Candidate, type Ranking } from "../routing/Ranking.ts"
 import type { Decision } from "./RouteDecision.ts"
 import { table } from "./Table.ts"
 
@@ -14,7 +13,7 @@ import { table } from "./Table.ts"
 const leastShown = 0.005
 
 interface Explained extends Candidate {
-  readonly tier: Tier
+  readonly tier: ReasoningTier
   /** What the model lacks, most first. */
   readonly lacks: ReadonlyArray<readonly [Axis, number]>
 }
@@ -45,7 +44,7 @@ const explained = (candidate: Candidate, { features }: Ranking): Explained => {
   return { ...candidate, tier, lacks }
 }
 
-export const jsonOf = ({ candidates, latencyMillis, ranking, tierYields }: Explanation): unknown => ({
+export const explanationJson = ({ candidates, latencyMillis, ranking, tierYields }: Explanation): unknown => ({
   choice: candidates[0]?.model.id ?? null,
   demand: ranking.features.demand?.levels ?? {},
   difficulty: ranking.features.demand?.difficulty ?? 0,
@@ -75,7 +74,7 @@ const needsJson = (needs: Requirements) => ({
   structured_output: needs.structuredOutput
 })
 
-export const textOf = (explanation: Explanation): ReadonlyArray<string> => {
+export const explanationText = (explanation: Explanation): ReadonlyArray<string> => {
   const { candidates, latencyMillis, ranking } = explanation
   return [
     `Demand      ${demandText(ranking)}`,
@@ -120,7 +119,7 @@ const thinking = {
   low: "low thinking",
   high: "high thinking",
   open: "any thinking"
-} as const satisfies Record<Tier | "open", string>
+} as const satisfies Record<ReasoningTier | "open", string>
 
 const needsText = (needs: Requirements, tierYields: boolean): string =>
   [

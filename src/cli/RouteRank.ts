@@ -8,18 +8,18 @@ import { Command } from "effect/cli"
 import { toUsdNumber } from "../domain/Money.ts"
 import { Router } from "../routing/Router.ts"
 import * as RouteCatalog from "./RouteCatalog.ts"
-import { type Decision, decide, type Judge } from "./RouteDecision.ts"
+import { type Decision, decide, type RouteDecider } from "./RouteDecision.ts"
 import { type Line, lines } from "./RouteLines.ts"
 
 /** Some lines were no valid requests. Their errors stand among the answers. */
 export class LinesRefused extends Data.TaggedError("LinesRefused") {}
 
-export const rank = Command.make(
+export const rankCommand = Command.make(
   "rank",
   { catalog: RouteCatalog.catalog },
   Effect.fn(function* () {
     const stdio = yield* Stdio.Stdio
-    const judge: Judge = { router: yield* Router, clock: yield* Clock.Clock }
+    const judge: RouteDecider = { router: yield* Router, clock: yield* Clock.Clock }
     let refused = 0
     const answer = (line: Line): string => {
       const decision = Result.flatMap(line, (body) => decide(body, judge))
@@ -40,7 +40,9 @@ export const rank = Command.make(
       "order. A line that is no valid request gets an error in its place; blank lines are skipped. Every model of " +
       "the catalog counts as served. Exits with 0, with 1 when there were such lines, 2 when it could not rank."
   ),
-  Command.provide(({ catalog }) => Router.layer.pipe(Layer.provide(RouteCatalog.layer({ catalog, everyModel: true }))))
+  Command.provide(({ catalog }) =>
+    Router.layer.pipe(Layer.provide(RouteCatalog.routeCatalogLayer({ catalog, everyModel: true })))
+  )
 )
 
 /** Distances as they are: bands, and not rounding, decide what is equally good. */

@@ -28,13 +28,15 @@ const json = Flag.Boolean("json").pipe(
   Flag.withDefault(false)
 )
 
-export const replay = Command.make(
+export const replayCommand = Command.make(
   "replay",
   { last, json, catalog: RouteCatalog.catalog, everyModel: RouteCatalog.everyModel },
   Effect.fn(function* ({ json, last }) {
     const tally = yield* replayed(last)
     const { version } = yield* Catalog
-    yield* Console.log(json ? JSON.stringify(jsonOf(tally, version), null, 2) : textOf(tally, version).join("\n"))
+    yield* Console.log(
+      json ? JSON.stringify(replayJson(tally, version), null, 2) : replayText(tally, version).join("\n")
+    )
   })
 ).pipe(
   Command.withDescription(
@@ -43,7 +45,9 @@ export const replay = Command.make(
       "with this environment."
   ),
   Command.provide((options) =>
-    Layer.provideMerge(Router.layer, RouteCatalog.layer(options)).pipe(Layer.merge(Connection.layer))
+    Layer.provideMerge(Router.layer, RouteCatalog.routeCatalogLayer(options)).pipe(
+      Layer.merge(Connection.connectionLayer)
+    )
   )
 )
 
@@ -56,7 +60,7 @@ export const replayed = Effect.fn("RouteReplay.replayed")(function* (count: numb
   return tally
 })
 
-export const jsonOf = (tally: RouteTally, catalogVersion: string) => ({
+export const replayJson = (tally: RouteTally, catalogVersion: string) => ({
   catalog_version: catalogVersion,
   requests: tally.requests,
   from: tally.span?.from ?? null,
@@ -88,7 +92,7 @@ const comparisonJson = ({ after, before, requests }: RouteTally["expected"]) => 
 const rowsOf = ({ mix }: RouteTally) =>
   [...mix].sort(([a, x], [b, y]) => y.after - x.after || y.before - x.before || (a < b ? -1 : 1))
 
-export const textOf = (tally: RouteTally, catalogVersion: string): ReadonlyArray<string> => {
+export const replayText = (tally: RouteTally, catalogVersion: string): ReadonlyArray<string> => {
   const { charged, expected, moved } = tally
   const span = tally.span === undefined ? "" : `, ${tally.span.from} to ${tally.span.to}`
   return [

@@ -10,12 +10,13 @@ import { costOf } from "../catalog/Price.ts"
 import type { ModelId } from "../domain/Ids.ts"
 import { add, type Picodollars, zero } from "../domain/Money.ts"
 import type { Receipt } from "../receipts/Receipt.ts"
-import type { Recent } from "../receipts/RecentRequests.ts"
-import type { AskFeatures } from "../routing/AskFeatures.ts"
+import type { RecentRequest } from "../receipts/RecentRequests.ts"
 import type { Demand } from "../routing/Demand.ts"
 import { exclusionOf } from "../routing/Eligibility.ts"
-import type { Ranking, Router } from "../routing/Router.ts"
-import { lifetime } from "../routing/SessionPins.ts"
+import type { Ranking } from "../routing/Ranking.ts"
+import type { RequestFeatures } from "../routing/RequestFeatures.ts"
+import type { Router } from "../routing/Router.ts"
+import { pinLifetime } from "../routing/SessionPins.ts"
 
 /** Requests and sums over them. `before` and `after` are the same requests. */
 interface Comparison {
@@ -82,7 +83,7 @@ export class RouteTally {
     this.router = router
   }
 
-  add(recent: Recent): void {
+  add(recent: RecentRequest): void {
     this.requests++
     if (recent === "Unreadable") {
       this.unreadable++
@@ -101,7 +102,7 @@ export class RouteTally {
     else this.replay(recent, routing, features, before)
   }
 
-  private replay(receipt: Receipt, routing: Routing, features: AskFeatures, before: ModelId): void {
+  private replay(receipt: Receipt, routing: Routing, features: RequestFeatures, before: ModelId): void {
     const allowed = routing.features?.allowed && new Set(routing.features.allowed)
     const ranking = this.router.rankFeatures(features, allowed)
     const canServe = (model: Model) => exclusionOf(model, { ...features.needs, tier: undefined }, allowed) === undefined
@@ -140,7 +141,7 @@ export class RouteTally {
 
   private expirePins(nowMillis: number): void {
     for (const [session, { usedAtMillis }] of this.pins) {
-      if (nowMillis - usedAtMillis < Duration.toMillis(lifetime)) return
+      if (nowMillis - usedAtMillis < Duration.toMillis(pinLifetime)) return
       this.pins.delete(session)
     }
   }
@@ -175,7 +176,7 @@ export class RouteTally {
 }
 
 /** What the router went by then; `undefined` when the receipt does not say all of it. */
-const featuresOf = ({ demand, difficulty, features }: Routing): AskFeatures | undefined => {
+const featuresOf = ({ demand, difficulty, features }: Routing): RequestFeatures | undefined => {
   if (features === undefined) return undefined
   const { allowed: _allowed, outputLimit, session: _session, tier, ...needs } = features
   const looked = !features.image && !features.audio

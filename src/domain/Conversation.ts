@@ -32,7 +32,7 @@ export interface AudioPart {
   readonly format: AudioFormat
 }
 
-export type Part = TextPart | ImagePart | AudioPart
+export type ContentPart = TextPart | ImagePart | AudioPart
 
 export interface ToolCall {
   readonly id: string
@@ -54,7 +54,7 @@ export interface SystemMessage {
 
 export interface UserMessage {
   readonly role: "user"
-  readonly content: ReadonlyArray<Part>
+  readonly content: ReadonlyArray<ContentPart>
 }
 
 export interface AssistantMessage {
@@ -68,7 +68,7 @@ export interface AssistantMessage {
 export interface ToolMessage {
   readonly role: "tool"
   readonly toolCallId: string
-  readonly content: ReadonlyArray<Part>
+  readonly content: ReadonlyArray<ContentPart>
 }
 
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
@@ -116,7 +116,7 @@ export interface ChatRequest {
 }
 
 /** One user message, and the contract's defaults for all else. */
-export const asking = (...content: ReadonlyArray<Part>): ChatRequest => ({
+export const userRequest = (...content: ReadonlyArray<ContentPart>): ChatRequest => ({
   messages: [{ role: "user", content }],
   tools: [],
   toolChoice: "auto",
@@ -126,7 +126,7 @@ export const asking = (...content: ReadonlyArray<Part>): ChatRequest => ({
 })
 
 /** One user message of text alone. */
-export const saying = (text: string): ChatRequest => asking({ type: "text", text })
+export const textRequest = (text: string): ChatRequest => userRequest({ type: "text", text })
 
 /** True when the client insists that a tool is called. */
 export const forcesTool = (request: ChatRequest): boolean =>

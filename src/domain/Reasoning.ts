@@ -18,7 +18,7 @@ export interface Reasoning {
 }
 
 /** How much thinking a candidate must be able to do; models are eligible per tier. */
-export type Tier = "none" | "low" | "high"
+export type ReasoningTier = "none" | "low" | "high"
 
 export interface ReasoningFields {
   readonly reasoning?: {
@@ -55,10 +55,10 @@ const tierOfEffort = {
   medium: "high",
   high: "high",
   xhigh: "high"
-} as const satisfies Record<Effort, Tier>
+} as const satisfies Record<Effort, ReasoningTier>
 
 /** The tier that restricts candidates, or `undefined` when the request leaves the choice open (`{}`, `{exclude}`). */
-export const tierOf = (reasoning: Reasoning | undefined): Tier | undefined => {
+export const reasoningTierOf = (reasoning: Reasoning | undefined): ReasoningTier | undefined => {
   if (reasoning === undefined) return undefined
   if (isOptOut(reasoning)) return "none"
   if (reasoning.effort !== undefined) return tierOfEffort[reasoning.effort]

@@ -7,7 +7,7 @@
  * ten times as long, and a library of estimates eight times.
  */
 import { audioBytesPerSecond } from "./AudioLength.ts"
-import type { AudioFormat, ChatRequest, Message, Part } from "./Conversation.ts"
+import type { AudioFormat, ChatRequest, Message, ContentPart } from "./Conversation.ts"
 
 /** An image costs about this, whatever its size: providers ask from 85 to some 1,600 tokens. */
 const tokensPerImage = 1_000
@@ -116,7 +116,7 @@ export const audioTokens = (request: ChatRequest): number =>
   )
 
 /** Estimated size of everything the model reads: messages, tools and the schema of the answer. */
-export const promptTokens = (request: ChatRequest): number => {
+export const estimatePromptTokens = (request: ChatRequest): number => {
   const { responseFormat } = request
   const schema = responseFormat.type === "json_schema" ? jsonTokens(responseFormat.schema) : 0
   const tools = sum(
@@ -132,7 +132,7 @@ const messageTokens = (message: Message): number => {
   return content + sum(message.toolCalls, (call) => tokensPerTool + textTokens(call.name) + textTokens(call.arguments))
 }
 
-const partTokens = (part: Part): number => {
+const partTokens = (part: ContentPart): number => {
   switch (part.type) {
     case "text":
       return textTokens(part.text)

@@ -87,3 +87,13 @@ export const fromInclusive = (counts: InclusiveCounts): Usage => {
     reasoning: Math.min(count(counts.reasoning), output)
   }
 }
+
+/** The usage that one answer is billed by. */
+export interface MeteredUsage {
+  readonly usage: Usage
+  /**
+   * Some of it is the gateway's own count, because the provider reported none, or rests on a length of audio that was
+   * estimated from the size of the file.
+   */
+  readonly estimated: boolean
+}

@@ -12,9 +12,12 @@ import { Catalog } from "../catalog/Catalog.ts"
 import type { Model } from "../catalog/Model.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { ModelId } from "../domain/Ids.ts"
-import { promptTokens } from "../domain/TokenCount.ts"
+import { estimatePromptTokens } from "../domain/TokenCount.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
-import { type Ask, type Exclusion, type Ranking, Router } from "../routing/Router.ts"
+import type { Exclusion } from "../routing/Eligibility.ts"
+import type { Ranking } from "../routing/Ranking.ts"
+import { Router } from "../routing/Router.ts"
+import type { RoutingRequest } from "../routing/RoutingRequest.ts"
 import { SessionPins } from "../routing/SessionPins.ts"
 import type { ChatCall } from "./ChatCall.ts"
 import { namedModel, targetsOf } from "./Targets.ts"
@@ -26,7 +29,7 @@ export interface Routed {
   readonly ranking: Ranking
 }
 
-export interface Choice {
+export interface TargetChoice {
   readonly targets: readonly [Target, ...Array<Target>]
   readonly promptTokens: number
   /** Opaque key by which a provider may recognise the session; says nothing about the client. */
@@ -44,7 +47,7 @@ export class ChooseTargets extends Context.Service<
     readonly choose: (
       call: ChatCall,
       request: ChatRequest
-    ) => Effect.Effect<Choice, Errors.InvalidModel | Errors.ModelNotAllowed | Errors.InvalidRequest>
+    ) => Effect.Effect<TargetChoice, Errors.InvalidModel | Errors.ModelNotAllowed | Errors.InvalidRequest>
   }
 >()("tollgate/gateway/ChooseTargets") {
   static readonly layer = Layer.effect(
@@ -54,7 +57,7 @@ export class ChooseTargets extends Context.Service<
       const router = yield* Router
       const pins = yield* SessionPins
 
-      const direct = Effect.fnUntraced(function* (name: string, ask: Ask) {
+      const direct = Effect.fnUntraced(function* (name: string, ask: RoutingRequest) {
         const model = yield* namedModel(catalog, name)
         if (model.kind === "transcription") {
           return yield* Errors.InvalidModel.of(`model: ${model.id} is for /v1/audio/transcriptions`)
@@ -69,14 +72,14 @@ export class ChooseTargets extends Context.Service<
       })
 
       /** The pinned model, if the session has one and the model can still serve it. */
-      const pinnedModel = (id: ModelId, ask: Ask): Model | undefined => {
+      const pinnedModel = (id: ModelId, ask: RoutingRequest): Model | undefined => {
         const found = catalog.lookup(id)
         if (found._tag !== "Served") return undefined
         // Contract: only a request that the model cannot serve moves a pin. How much to think is not such a request.
         return router.exclusionOf(found.model, withoutTier(ask)) === undefined ? found.model : undefined
       }
 
-      const routed = Effect.fnUntraced(function* (call: ChatCall, ask: Ask) {
+      const routed = Effect.fnUntraced(function* (call: ChatCall, ask: RoutingRequest) {
         const startedAt = yield* Clock.currentTimeNanos
         const session =
           ask.request.sessionId === undefined
@@ -103,7 +106,11 @@ export class ChooseTargets extends Context.Service<
       })
 
       const choose = Effect.fnUntraced(function* (call: ChatCall, request: ChatRequest) {
-        const ask: Ask = { request, promptTokens: promptTokens(request), allowed: call.caller.models }
+        const ask: RoutingRequest = {
+          request,
+          promptTokens: estimatePromptTokens(request),
+          allowed: call.caller.models
+        }
         const common = { promptTokens: ask.promptTokens, affinity: affinityOf(call) }
         if (call.input.model !== undefined) {
           return { ...common, targets: yield* direct(call.input.model, ask), routed: undefined }
@@ -117,7 +124,7 @@ export class ChooseTargets extends Context.Service<
 }
 
 /** The same question without regard to how much the request wants a model to think. */
-const withoutTier = (ask: Ask): Ask => {
+const withoutTier = (ask: RoutingRequest): RoutingRequest => {
   const { reasoning: _, ...request } = ask.request
   return { ...ask, request }
 }

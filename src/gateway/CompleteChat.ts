@@ -9,35 +9,36 @@ import { Catalog } from "../catalog/Catalog.ts"
 import { type Completion, fold } from "../domain/Completion.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { ModelId } from "../domain/Ids.ts"
-import { normalise, tierOf } from "../domain/Reasoning.ts"
+import { normalise, reasoningTierOf } from "../domain/Reasoning.ts"
 import { audioTokens } from "../domain/TokenCount.ts"
 import { CreditLedger } from "../ledger/CreditLedger.ts"
 import { type DefaultOutputTokens, estimate } from "../ledger/Pricing.ts"
-import { type Answer, type Call, Dispatch, type Exhausted } from "../providers/dispatch/Dispatch.ts"
+import { type ChatDispatch, Dispatch } from "../providers/dispatch/Dispatch.ts"
+import type { ProviderAnswer, Exhausted } from "../providers/dispatch/ProviderAnswer.ts"
 import { RequestLog } from "../receipts/RequestLog.ts"
 import type { ChatCall } from "./ChatCall.ts"
-import { type Choice, ChooseTargets } from "./ChooseTargets.ts"
-import { fromExhausted, fromLedger } from "./Failures.ts"
+import { type TargetChoice, ChooseTargets } from "./ChooseTargets.ts"
+import { errorFromExhausted, errorFromLedger } from "./Failures.ts"
 import { Meter } from "./Meter.ts"
-import { openReceipt, type Subject } from "./ReceiptDraft.ts"
-import { type ClosingSignal, metered, settle, type Settled, type StreamItem } from "./Settlement.ts"
+import { openReceipt, type RequestFacts } from "./ReceiptDraft.ts"
+import { type DrainSignal, metered, settle, type SettledAnswer, type StreamItem } from "./Settlement.ts"
 
 /** Routing metadata of an answer; all but `routed` are null on a direct call. */
-export interface Routing {
+export interface RoutingSummary {
   readonly routed: boolean
   readonly model: ModelId | null
   readonly latencyMillis: number | null
 }
 
-export interface WholeAnswer extends Settled {
+export interface PlainAnswer extends SettledAnswer {
   readonly model: ModelId
-  readonly routing: Routing
+  readonly routing: RoutingSummary
   readonly completion: Completion
 }
 
 export interface StreamedAnswer {
   readonly model: ModelId
-  readonly routing: Routing
+  readonly routing: RoutingSummary
   /** Begins with output; ends with exactly one `settled` or `broken`. */
   readonly items: Stream.Stream<StreamItem>
 }
@@ -45,12 +46,12 @@ export interface StreamedAnswer {
 export class CompleteChat extends Context.Service<
   CompleteChat,
   {
-    readonly whole: (call: ChatCall) => Effect.Effect<WholeAnswer, ChatError>
+    readonly complete: (call: ChatCall) => Effect.Effect<PlainAnswer, ChatError>
     /**
      * Succeeds with the first output. The hold, the connection and the receipt live in the scope. When `closing` fails,
      * an answer that is not complete breaks off with its error.
      */
-    readonly streamed: (call: ChatCall, closing: ClosingSignal) => Effect.Effect<StreamedAnswer, ChatError, Scope.Scope>
+    readonly stream: (call: ChatCall, closing: DrainSignal) => Effect.Effect<StreamedAnswer, ChatError, Scope.Scope>
   }
 >()("tollgate/gateway/CompleteChat") {
   static readonly layer = (options: { readonly defaultOutputTokens: DefaultOutputTokens }) =>
@@ -66,8 +67,8 @@ export class CompleteChat extends Context.Service<
           defaultOutputTokens: options.defaultOutputTokens
         }
         return CompleteChat.of({
-          whole: (call) => whole(rooms, call),
-          streamed: (call, closing) => streamed(rooms, call, closing)
+          complete: (call) => whole(rooms, call),
+          stream: (call, closing) => streamed(rooms, call, closing)
         })
       })
     )
@@ -88,7 +89,7 @@ const whole = Effect.fnUntraced(function* (rooms: Rooms, call: ChatCall) {
   return { ...(yield* settle(bill)), model, routing, completion: fold(visible) }
 }, Effect.scoped)
 
-const streamed = Effect.fnUntraced(function* (rooms: Rooms, call: ChatCall, closing: ClosingSignal) {
+const streamed = Effect.fnUntraced(function* (rooms: Rooms, call: ChatCall, closing: DrainSignal) {
   const { model, routing, ...bill } = yield* answer(rooms, call, rooms.dispatch.open)
   return { model, routing, items: yield* metered(bill, closing) }
 })
@@ -97,7 +98,7 @@ const streamed = Effect.fnUntraced(function* (rooms: Rooms, call: ChatCall, clos
 const answer = Effect.fnUntraced(function* <A, R>(
   rooms: Rooms,
   call: ChatCall,
-  ask: (call: Call) => Effect.Effect<Answer<A>, Exhausted, R>
+  ask: (call: ChatDispatch) => Effect.Effect<ProviderAnswer<A>, Exhausted, R>
 ) {
   const draft = yield* openReceipt(rooms, subjectOf(call))
   return yield* Effect.gen(function* () {
@@ -115,7 +116,7 @@ const answer = Effect.fnUntraced(function* <A, R>(
       ...(affinity !== undefined && { affinity })
     }).pipe(
       Effect.tapError((exhausted) => Effect.sync(() => draft.attempted(exhausted.attempts))),
-      Effect.mapError(fromExhausted)
+      Effect.mapError(errorFromExhausted)
     )
     draft.answered(answered, yield* Clock.currentTimeMillis)
     const { endpoint, model } = answered.target
@@ -129,7 +130,7 @@ const answer = Effect.fnUntraced(function* <A, R>(
 })
 
 /** Holds what the first candidate is expected to cost. */
-const holdFor = (rooms: Rooms, call: ChatCall, request: ChatRequest, { promptTokens, targets }: Choice) => {
+const holdFor = (rooms: Rooms, call: ChatCall, request: ChatRequest, { promptTokens, targets }: TargetChoice) => {
   const { endpoint } = targets[0]
   const expectation = {
     price: endpoint.price,
@@ -137,15 +138,15 @@ const holdFor = (rooms: Rooms, call: ChatCall, request: ChatRequest, { promptTok
     promptTokens,
     audioTokens: audioTokens(request),
     maxOutputTokens: request.maxOutputTokens,
-    tier: tierOf(request.reasoning)
+    tier: reasoningTierOf(request.reasoning)
   }
   const amount = estimate(expectation, rooms.defaultOutputTokens)
   return rooms.ledger
     .hold({ request: call.id, organization: call.caller.organization, amount })
-    .pipe(Effect.mapError(fromLedger))
+    .pipe(Effect.mapError(errorFromLedger))
 }
 
-const subjectOf = ({ caller, id, input: { callName, model, stream } }: ChatCall): Subject => ({
+const subjectOf = ({ caller, id, input: { callName, model, stream } }: ChatCall): RequestFacts => ({
   id,
   caller,
   stream,
@@ -154,7 +155,7 @@ const subjectOf = ({ caller, id, input: { callName, model, stream } }: ChatCall)
 })
 
 /** The contract calls the model that answered the routed one, also when the first candidate failed. */
-const routingOf = ({ routed }: Choice, model: ModelId): Routing =>
+const routingOf = ({ routed }: TargetChoice, model: ModelId): RoutingSummary =>
   routed === undefined
     ? { routed: false, model: null, latencyMillis: null }
     : { routed: true, model, latencyMillis: routed.latencyMillis }

@@ -6,9 +6,9 @@ import * as Errors from "../api/Errors.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import type { Failure } from "../domain/Failure.ts"
 import type { LedgerError } from "../ledger/LedgerError.ts"
-import type { Exhausted } from "../providers/dispatch/Dispatch.ts"
+import type { Exhausted } from "../providers/dispatch/ProviderAnswer.ts"
 
-export const fromLedger = (error: LedgerError): Errors.InsufficientCredits | Errors.InternalError => {
+export const errorFromLedger = (error: LedgerError): Errors.InsufficientCredits | Errors.InternalError => {
   switch (error.reason._tag) {
     case "InsufficientCredits":
       return Errors.InsufficientCredits.of("The organization has no credit left; add credit and try again")
@@ -18,7 +18,7 @@ export const fromLedger = (error: LedgerError): Errors.InsufficientCredits | Err
   }
 }
 
-export const fromExhausted = (
+export const errorFromExhausted = (
   exhausted: Exhausted
 ): Errors.InvalidRequest | Errors.RateLimitExceeded | Errors.InternalError => {
   if (exhausted.rateLimited !== undefined) {
@@ -53,8 +53,8 @@ const tried = (attempts: ReadonlyArray<Attempt>): string => {
 }
 
 /** A stream that broke after its first output. */
-export const fromBrokenStream = (failure: Failure): Errors.InternalError =>
+export const errorFromBrokenStream = (failure: Failure): Errors.InternalError =>
   Errors.InternalError.of(`The provider's stream broke: ${failure.message.replace(/\.$/, "")}. Nothing was charged`)
 
 /** A fault of our own in the middle of a stream. */
-export const fromDefect = Errors.InternalError.of("Unexpected server error. Nothing was charged")
+export const errorFromDefect = Errors.InternalError.of("Unexpected server error. Nothing was charged")

@@ -22,7 +22,7 @@ const print = (credit: Picodollars) => (secret: Redacted.Redacted) =>
     `\n  API key: ${Redacted.value(secret)}\n  It has $${toUsd(credit)} of credit and is shown only this once.\n`
   )
 
-export const layer = (options: FirstStartOptions) =>
+export const firstStartLayer = (options: FirstStartOptions) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       if (Option.isNone(options.apiKey) && !options.mayGenerate) return

@@ -6,16 +6,10 @@ import { type CompletionEvent, type FinishReason } from "../domain/Completion.ts
 import type { ChatRequest } from "../domain/Conversation.ts"
 import { isOptOut } from "../domain/Reasoning.ts"
 import { textTokens } from "../domain/TokenCount.ts"
-import { none, promptTokens, type Usage } from "../domain/Usage.ts"
+import { type MeteredUsage, none, promptTokens, type Usage } from "../domain/Usage.ts"
 
 /** Events that go on to the client. */
 export type Delta = Exclude<CompletionEvent, { readonly type: "usage" | "finish" }>
-
-export interface Counted {
-  readonly usage: Usage
-  /** The provider gave no usage; the tokens were counted here. */
-  readonly estimated: boolean
-}
 
 export class Meter {
   finishReason: FinishReason | undefined = undefined
@@ -77,7 +71,7 @@ export class Meter {
   }
 
   /** For an answer that is complete: the provider's own usage, or our count where it gave none. */
-  complete(): Counted {
+  complete(): MeteredUsage {
     if (this.seen !== undefined) return { usage: this.seen, estimated: false }
     return { usage: this.estimate(), estimated: true }
   }
@@ -86,7 +80,7 @@ export class Meter {
    * For an answer that the client left. Prompt counts arrive early at some providers and are right; the output count
    * is theirs only at the end, so what was delivered counts when it is more.
    */
-  delivered(): Counted {
+  delivered(): MeteredUsage {
     if (this.seen === undefined) return { usage: this.estimate(), estimated: true }
     if (this.finishReason !== undefined) return { usage: this.seen, estimated: false }
     const prompt = promptTokens(this.seen) > 0 ? this.seen : this.estimate()

@@ -5,34 +5,32 @@ import { ratesFor } from "../catalog/Price.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import type { Caller } from "../domain/Caller.ts"
 import { type Picodollars, picodollars, zero } from "../domain/Money.ts"
-import { promptTokens } from "../domain/Usage.ts"
-import type { Answer } from "../providers/dispatch/Dispatch.ts"
+import { promptTokens, type MeteredUsage } from "../domain/Usage.ts"
+import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
 import type { Receipt, RoutingFeatures } from "../receipts/Receipt.ts"
 import type { RequestLog } from "../receipts/RequestLog.ts"
 import type { Requirements } from "../routing/Eligibility.ts"
-import type { Choice } from "./ChooseTargets.ts"
+import type { TargetChoice } from "./ChooseTargets.ts"
 import { leftByClient } from "./ClientLeft.ts"
-import type { Counted } from "./Meter.ts"
-
 /** Candidates kept in a receipt: enough to explain a choice. */
 const maxCandidates = 10
 
 /** What a receipt says of its request from the first moment. */
-export interface Subject extends Pick<
+export interface RequestFacts extends Pick<
   Receipt,
   "id" | "callName" | "endUserId" | "audio" | "stream" | "requestedModel"
 > {
   readonly caller: Caller
 }
 
-export interface Filing {
+export interface ReceiptServices {
   readonly requestLog: RequestLog["Service"]
   readonly catalogVersion: string
 }
 
 /** A receipt in the making, logged when the scope closes, whatever happened. */
-export const openReceipt = Effect.fnUntraced(function* (filing: Filing, subject: Subject) {
+export const openReceipt = Effect.fnUntraced(function* (filing: ReceiptServices, subject: RequestFacts) {
   const draft = new ReceiptDraft(subject, filing.catalogVersion, yield* Clock.currentTimeMillis)
   yield* Effect.addFinalizer((exit) => {
     if (!leftByClient(exit)) draft.broke()
@@ -42,7 +40,7 @@ export const openReceipt = Effect.fnUntraced(function* (filing: Filing, subject:
 })
 
 export class ReceiptDraft {
-  private readonly subject: Subject
+  private readonly subject: RequestFacts
   private readonly catalogVersion: string
   private readonly startedAtMillis: number
   private routing: Receipt["routing"] = undefined
@@ -50,17 +48,17 @@ export class ReceiptDraft {
   private attempts: ReadonlyArray<Attempt> = []
   private hold: Picodollars = zero
   private cost: Picodollars = zero
-  private counted: Counted | undefined = undefined
+  private counted: MeteredUsage | undefined = undefined
   private firstOutputMillis: number | undefined = undefined
-  private fate: string | undefined = undefined
+  private outcome: string | undefined = undefined
 
-  constructor(subject: Subject, catalogVersion: string, startedAtMillis: number) {
+  constructor(subject: RequestFacts, catalogVersion: string, startedAtMillis: number) {
     this.subject = subject
     this.catalogVersion = catalogVersion
     this.startedAtMillis = startedAtMillis
   }
 
-  chosen({ affinity, routed }: Choice): void {
+  chosen({ affinity, routed }: TargetChoice): void {
     if (routed === undefined) return
     const { demand, needs } = routed.ranking.features
     this.routing = {
@@ -84,28 +82,28 @@ export class ReceiptDraft {
     this.attempts = attempts
   }
 
-  answered(answer: Answer<unknown>, nowMillis: number): void {
+  answered(answer: ProviderAnswer<unknown>, nowMillis: number): void {
     this.attempts = answer.attempts
     this.target = answer.target
     this.firstOutputMillis = nowMillis - this.startedAtMillis
   }
 
-  charged(counted: Counted, cost: Picodollars, fate: "completed" | "client_left"): void {
+  charged(counted: MeteredUsage, cost: Picodollars, fate: "completed" | "client_left"): void {
     this.counted = counted
     this.cost = cost
-    this.fate = fate
+    this.outcome = fate
   }
 
   /** By no doing of the client. What was decided before stands. */
   broke(): void {
-    this.fate ??= "broken"
+    this.outcome ??= "broken"
   }
 
   /** Refused with an error code, or stopped by the client, which is what a receipt without a fate says. */
   failed(cause: Cause.Cause<{ readonly error: { readonly code: string } }>): void {
     if (Cause.hasInterruptsOnly(cause)) return
     const code = cause.reasons.flatMap((reason) => (reason._tag === "Fail" ? [reason.error.error.code] : []))[0]
-    this.fate = code ?? "internal_error"
+    this.outcome = code ?? "internal_error"
   }
 
   /** The receipt as things stand. */
@@ -118,7 +116,7 @@ export class ReceiptDraft {
       environment: caller.environment,
       key: caller.key,
       atMillis: this.startedAtMillis,
-      outcome: this.fate ?? "client_left",
+      outcome: this.outcome ?? "client_left",
       ...(this.target && { served: { model: this.target.model.id, endpoint: this.target.endpoint.id } }),
       ...(this.routing && { routing: this.routing }),
       attempts: this.attempts.map(withoutMessage),

@@ -13,13 +13,13 @@ import type { Picodollars } from "../domain/Money.ts"
 import type { Usage } from "../domain/Usage.ts"
 import type { Hold } from "../ledger/CreditLedger.ts"
 import { chargeForDelivered } from "../ledger/Pricing.ts"
-import type { Answer } from "../providers/dispatch/Dispatch.ts"
+import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
 import { leftByClient } from "./ClientLeft.ts"
-import { fromBrokenStream, fromDefect } from "./Failures.ts"
+import { errorFromBrokenStream, errorFromDefect } from "./Failures.ts"
 import type { Delta, Meter } from "./Meter.ts"
 import type { ReceiptDraft } from "./ReceiptDraft.ts"
 
-export interface Settled {
+export interface SettledAnswer {
   readonly finishReason: FinishReason
   readonly usage: Usage
   readonly cost: Picodollars
@@ -28,36 +28,36 @@ export interface Settled {
 export type StreamItem =
   | Delta
   /** Last, when the answer is complete. */
-  | ({ readonly type: "settled" } & Settled)
+  | ({ readonly type: "settled" } & SettledAnswer)
   /** Last, when it broke off. */
   | { readonly type: "broken"; readonly error: ChatError }
 
 /** What a settlement needs to know of its request. */
-export interface Bill<A> {
-  readonly answer: Answer<A>
+export interface SettlementContext<A> {
+  readonly answer: ProviderAnswer<A>
   readonly meter: Meter
   readonly hold: Hold
   readonly draft: ReceiptDraft
 }
 
 /** Charges a complete answer. Not interruptible: the answer is there, and a charge is never half made. */
-export const settle = Effect.fnUntraced(function* <A>({ answer, draft, hold, meter }: Bill<A>) {
+export const settle = Effect.fnUntraced(function* <A>({ answer, draft, hold, meter }: SettlementContext<A>) {
   const { finishReason } = meter
   if (finishReason === undefined) return yield* Effect.die(new Error("a complete answer has a finish reason"))
   const counted = meter.complete()
   const cost = costOf(answer.target.endpoint.price, counted.usage)
   yield* hold.settle(cost)
   draft.charged(counted, cost, "completed")
-  return { finishReason, usage: counted.usage, cost } satisfies Settled
+  return { finishReason, usage: counted.usage, cost } satisfies SettledAnswer
 }, Effect.uninterruptible)
 
 /** Fails when the gateway is about to go and streams have to end; until then it does not return. */
-export type ClosingSignal = Effect.Effect<never, InternalError>
+export type DrainSignal = Effect.Effect<never, InternalError>
 
 /** The answer as it goes to the client, metered, with its settlement at the end. */
 export const metered = Effect.fnUntraced(function* (
-  bill: Bill<Stream.Stream<CompletionEvent, Failure>>,
-  closing: ClosingSignal
+  bill: SettlementContext<Stream.Stream<CompletionEvent, Failure>>,
+  closing: DrainSignal
 ): Effect.fn.Return<Stream.Stream<StreamItem>, never, Scope.Scope> {
   const { answer, draft, hold, meter } = bill
   let undecided = true
@@ -85,7 +85,7 @@ export const metered = Effect.fnUntraced(function* (
     Effect.uninterruptible
   )
   return answer.value.pipe(
-    Stream.mapError(fromBrokenStream),
+    Stream.mapError(errorFromBrokenStream),
     // Stops the provider, never the settlement: whoever is charged also gets the end of the answer.
     Stream.interruptWhen(closing),
     Stream.mapAccumArray(
@@ -99,7 +99,7 @@ export const metered = Effect.fnUntraced(function* (
       Stream.fromEffect(
         Cause.hasInterruptsOnly(cause)
           ? Effect.failCause(cause)
-          : Effect.as(Effect.logError("A stream failed unexpectedly", cause), broke(fromDefect))
+          : Effect.as(Effect.logError("A stream failed unexpectedly", cause), broke(errorFromDefect))
       )
     )
   )

@@ -16,7 +16,7 @@ export const namedModel = (catalog: Catalog["Service"], name: string): Effect.Ef
     case "Served":
       return Effect.succeed(found.model)
     case "Unknown":
-      return Effect.fail(InvalidModel.of(`model: ${shown(name)} is not a model of this gateway; see /v1/models`))
+      return Effect.fail(InvalidModel.of(`model: ${quoted(name)} is not a model of this gateway; see /v1/models`))
     case "Unserved":
       return Effect.fail(
         InvalidModel.of(
@@ -27,4 +27,4 @@ export const namedModel = (catalog: Catalog["Service"], name: string): Effect.Ef
 }
 
 /** A name from a request, fit for an error message. */
-export const shown = (name: string): string => JSON.stringify(name.length > 128 ? `${name.slice(0, 128)}…` : name)
+export const quoted = (name: string): string => JSON.stringify(name.length > 128 ? `${name.slice(0, 128)}…` : name)

@@ -12,14 +12,15 @@ import type { AudioLength, Transcript } from "../domain/Transcription.ts"
 import type { Usage } from "../domain/Usage.ts"
 import { CreditLedger, type Hold } from "../ledger/CreditLedger.ts"
 import { billedUsage, estimateTranscription } from "../ledger/TranscriptionPricing.ts"
-import { type Answer, Dispatch } from "../providers/dispatch/Dispatch.ts"
+import { Dispatch } from "../providers/dispatch/Dispatch.ts"
+import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
 import { RequestLog } from "../receipts/RequestLog.ts"
-import { fromExhausted, fromLedger } from "./Failures.ts"
-import { openReceipt, type ReceiptDraft, type Subject } from "./ReceiptDraft.ts"
+import { errorFromExhausted, errorFromLedger } from "./Failures.ts"
+import { openReceipt, type ReceiptDraft, type RequestFacts } from "./ReceiptDraft.ts"
 import type { TranscriptionCall } from "./TranscriptionCall.ts"
 
-export interface Transcribed {
+export interface TranscriptionResult {
   readonly text: string
   readonly length: AudioLength
   readonly usage: Usage
@@ -30,7 +31,7 @@ export class TranscribeAudio extends Context.Service<
   TranscribeAudio,
   {
     /** Text out of an upload, charged. A request that fails costs nothing. */
-    readonly transcribe: (call: TranscriptionCall) => Effect.Effect<Transcribed, TranscriptionError>
+    readonly transcribe: (call: TranscriptionCall) => Effect.Effect<TranscriptionResult, TranscriptionError>
   }
 >()("tollgate/gateway/TranscribeAudio") {
   static readonly layer = Layer.effect(
@@ -62,14 +63,14 @@ const transcribe = Effect.fnUntraced(function* (rooms: Rooms, call: Transcriptio
     draft.held(hold.amount)
     const answer = yield* rooms.dispatch.transcribe({ held: hold.request, request: call.request, targets }).pipe(
       Effect.tapError((exhausted) => Effect.sync(() => draft.attempted(exhausted.attempts))),
-      Effect.mapError(fromExhausted)
+      Effect.mapError(errorFromExhausted)
     )
     draft.answered(answer, yield* Clock.currentTimeMillis)
     return yield* settle(call, answer, hold, draft)
   }).pipe(Effect.tapCause((cause) => Effect.sync(() => draft.failed(cause))))
 }, Effect.scoped)
 
-const subjectOf = ({ callName, caller, endUserId, id, request, transcribers }: TranscriptionCall): Subject => ({
+const subjectOf = ({ callName, caller, endUserId, id, request, transcribers }: TranscriptionCall): RequestFacts => ({
   id,
   caller,
   stream: false,
@@ -91,12 +92,12 @@ const allowed = ({ caller, transcribers: { targets } }: TranscriptionCall) => {
 const holdFor = ({ ledger }: Rooms, { caller, id, request }: TranscriptionCall, { endpoint }: Target) =>
   ledger
     .hold({ request: id, organization: caller.organization, amount: estimateTranscription(endpoint, request) })
-    .pipe(Effect.mapError(fromLedger))
+    .pipe(Effect.mapError(errorFromLedger))
 
 /** Not interruptible: the answer is there, and a charge is never half made. */
 const settle = Effect.fnUntraced(function* (
   { request }: TranscriptionCall,
-  { target, value }: Answer<Transcript>,
+  { target, value }: ProviderAnswer<Transcript>,
   hold: Hold,
   draft: ReceiptDraft
 ) {
@@ -104,5 +105,5 @@ const settle = Effect.fnUntraced(function* (
   const cost = costOf(target.endpoint.price, counted.usage)
   yield* hold.settle(cost)
   draft.charged(counted, cost, "completed")
-  return { text: value.text, length: request.length, usage: counted.usage, cost } satisfies Transcribed
+  return { text: value.text, length: request.length, usage: counted.usage, cost } satisfies TranscriptionResult
 }, Effect.uninterruptible)

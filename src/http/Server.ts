@@ -9,9 +9,9 @@ import { HttpApiBuilder, HttpApiScalar, OpenApi } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import * as TranscriptionHandlers from "./audio/TranscriptionHandlers.ts"
 import * as ChatHandlers from "./chat/ChatHandlers.ts"
-import * as AuthorizationLayer from "./edge/AuthorizationLayer.ts"
+import * as AuthorizationLayer from "./edge/Authorization.ts"
 import * as Edge from "./edge/Edge.ts"
-import * as Health from "./edge/Health.ts"
+import * as Health from "./edge/HealthRoutes.ts"
 import * as GenerationHandlers from "./generation/GenerationHandlers.ts"
 import * as ModelHandlers from "./models/ModelHandlers.ts"
 
@@ -35,19 +35,19 @@ const published = (serviceName: string) => (document: Record<string, unknown>) =
   ) as Record<string, unknown>
 
 /** The routes on a socket, which is opened when all of them are ready: whoever gets a connection gets an answer. */
-export const layer = <E, R>(options: ServerOptions, socket: Layer.Layer<HttpServer.HttpServer, E, R>) => {
+export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<HttpServer.HttpServer, E, R>) => {
   const api = Api.annotateMerge(OpenApi.annotations({ transform: published(options.serviceName) }))
   const handlers = Layer.mergeAll(
-    ChatHandlers.layer(options),
-    TranscriptionHandlers.layer(options),
-    ModelHandlers.layer(options),
-    GenerationHandlers.layer
-  ).pipe(Layer.provide(AuthorizationLayer.layer))
+    ChatHandlers.chatHandlersLayer(options),
+    TranscriptionHandlers.transcriptionHandlersLayer(options),
+    ModelHandlers.modelHandlersLayer(options),
+    GenerationHandlers.generationHandlersLayer
+  ).pipe(Layer.provide(AuthorizationLayer.authorizationLayer))
   const routes = Layer.mergeAll(
     HttpApiBuilder.layer(api, { openapiPath: "/openapi.json" }).pipe(Layer.provide(handlers)),
     HttpApiScalar.layer(api, { path: "/docs" }),
-    Health.layer(options),
-    Edge.layer(options)
+    Health.healthRoutesLayer(options),
+    Edge.edgeLayer(options)
   )
   return Layer.unwrap(
     Effect.map(HttpRouter.toHttpEffect(routes), (handler) => HttpServer.serve(handler).pipe(Layer.provideMerge(socket)))

@@ -14,7 +14,7 @@ import { type OrganizationId, type RequestId, requestId } from "../domain/Ids.ts
 import { sweepForever } from "../sql/Expiry.ts"
 import { timestamp } from "../sql/Timestamp.ts"
 
-export interface Question {
+export interface IdempotentRequest {
   readonly organization: OrganizationId
   readonly endpoint: EndpointName
   readonly key: string
@@ -24,13 +24,13 @@ export interface Question {
   readonly request: RequestId
 }
 
-export interface Answer {
+export interface RecordedAnswer {
   readonly contentType: string
   readonly body: Uint8Array
 }
 
 /** How an attempt ended: with an answer to be kept, charged without one, or failed without a charge. */
-export type Ending = Answer | "too_large" | "client_left" | "failed"
+export type AttemptOutcome = RecordedAnswer | "too_large" | "client_left" | "failed"
 
 /** The question is the caller's to answer. When its scope closes without an end, the next who asks makes it again. */
 export interface Claim {
@@ -38,12 +38,12 @@ export interface Claim {
   /** The id to answer under: the caller's own, or that of an earlier attempt whose end nobody knows. */
   readonly request: RequestId
   /** Never fails: an end that cannot be stored is logged, and counts as not known. */
-  readonly end: (ending: Ending) => Effect.Effect<void>
+  readonly end: (ending: AttemptOutcome) => Effect.Effect<void>
 }
 
-export type Known =
+export type ClaimResult =
   | Claim
-  | { readonly _tag: "Answered"; readonly answer: Answer }
+  | { readonly _tag: "Answered"; readonly answer: RecordedAnswer }
   /** Charged, and not to be had again. */
   | { readonly _tag: "Gone"; readonly request: RequestId; readonly because: "too_large" | "client_left" }
   | { readonly _tag: "OtherBody" }
@@ -56,7 +56,7 @@ export class RecordedAnswers extends Context.Service<
   RecordedAnswers,
   {
     /** What is known of a question. Waits while another request is at it, and may then be given its claim. */
-    readonly ask: (question: Question) => Effect.Effect<Known, RecordedAnswersError, Scope.Scope>
+    readonly claim: (question: IdempotentRequest) => Effect.Effect<ClaimResult, RecordedAnswersError, Scope.Scope>
   }
 >()("tollgate/idempotency/RecordedAnswers") {
   /** Answers in the database, and the sweep that removes those that have expired. */
@@ -67,13 +67,13 @@ export class RecordedAnswers extends Context.Service<
       yield* Effect.forkScoped(
         sweepForever({ batch: sweep(sql), every: sweepInterval, complaint: "Expired answers could not be removed" })
       )
-      return RecordedAnswers.of({ ask: (question) => ask(sql, question) })
+      return RecordedAnswers.of({ claim: (question) => ask(sql, question) })
     })
   )
 }
 
 /** Bytes of one answer. A larger one is delivered and not kept. */
-export const maxAnswerBytes = 1024 * 1024
+export const maxRecordedBytes = 1024 * 1024
 const retention = Duration.hours(24)
 /** A claim that was not renewed for so long is that of a dead gateway. */
 const claimLifetime = Duration.seconds(30)
@@ -89,7 +89,7 @@ const endPatience = Duration.seconds(2)
 const sweepInterval = Duration.minutes(1)
 const sweepBatch = 100
 
-const ask = Effect.fn("RecordedAnswers.ask")(function* (sql: SqlClient.SqlClient, question: Question) {
+const ask = Effect.fn("RecordedAnswers.ask")(function* (sql: SqlClient.SqlClient, question: IdempotentRequest) {
   const bodyHash = hash("sha256", question.body, "buffer")
   const deadline = (yield* Clock.currentTimeMillis) + Duration.toMillis(waitLimit)
   for (let delayMillis = firstLookMillis; ; delayMillis = Math.min(delayMillis * 2, maxLookMillis)) {
@@ -112,7 +112,7 @@ interface Row {
 }
 
 /** `undefined` while it is in flight. */
-const knownFrom = (row: Row): Exclude<Known, Claim> | undefined => {
+const knownFrom = (row: Row): Exclude<ClaimResult, Claim> | undefined => {
   if (!row.same_body) return { _tag: "OtherBody" }
   if (row.outcome === "too_large" || row.outcome === "client_left") {
     return { _tag: "Gone", request: requestId(row.request_id), because: row.outcome }
@@ -122,7 +122,7 @@ const knownFrom = (row: Row): Exclude<Known, Claim> | undefined => {
 }
 
 /** One statement: claims the question if nobody has it, else tells what is there; nothing if that came just now. */
-const look = (sql: SqlClient.SqlClient, question: Question, bodyHash: Uint8Array) =>
+const look = (sql: SqlClient.SqlClient, question: IdempotentRequest, bodyHash: Uint8Array) =>
   Effect.gen(function* () {
     const millis = yield* Clock.currentTimeMillis
     const now = timestamp(sql, millis)
@@ -156,13 +156,17 @@ const look = (sql: SqlClient.SqlClient, question: Question, bodyHash: Uint8Array
   )
 
 /** Holds the claim against others until its scope closes. */
-const claimed = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, question: Question, request: RequestId) {
+const claimed = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  question: IdempotentRequest,
+  request: RequestId
+) {
   let open = true
   yield* Effect.addFinalizer(() => Effect.suspend(() => (open ? logged(lapse(sql, question)) : Effect.void)))
   const heartbeat = yield* Effect.forkScoped(
     logged(renew(sql, question)).pipe(Effect.schedule(Schedule.spaced(renewInterval)))
   )
-  const end = (ending: Ending): Effect.Effect<void> =>
+  const end = (ending: AttemptOutcome): Effect.Effect<void> =>
     Effect.gen(function* () {
       open = false
       yield* Fiber.interrupt(heartbeat)
@@ -173,37 +177,37 @@ const claimed = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, question:
   return { _tag: "Claimed", request, end } satisfies Claim
 })
 
-const isAbout = (sql: SqlClient.SqlClient, { endpoint, key, organization }: Question) =>
+const isAbout = (sql: SqlClient.SqlClient, { endpoint, key, organization }: IdempotentRequest) =>
   sql`organization_id = ${organization} AND endpoint = ${endpoint} AND key = ${key}`
 
 /** As long as nobody else has taken the claim over. */
-const isOurs = (sql: SqlClient.SqlClient, question: Question) =>
+const isOurs = (sql: SqlClient.SqlClient, question: IdempotentRequest) =>
   sql`${isAbout(sql, question)} AND claimed_by = ${question.request} AND outcome IS NULL`
 
 const later = (sql: SqlClient.SqlClient, millis: number, by: Duration.Duration) =>
   timestamp(sql, millis + Duration.toMillis(by))
 
-const renew = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, question: Question) {
+const renew = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, question: IdempotentRequest) {
   const until = later(sql, yield* Clock.currentTimeMillis, claimLifetime)
   yield* sql`UPDATE recorded_answer SET claimed_until = ${until} WHERE ${isOurs(sql, question)}`
 })
 
 /** Gives the claim up. The request id stays: what was charged under it cannot be charged again. */
-const lapse = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, question: Question) {
+const lapse = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, question: IdempotentRequest) {
   const now = timestamp(sql, yield* Clock.currentTimeMillis)
   yield* sql`UPDATE recorded_answer SET claimed_until = ${now} WHERE ${isOurs(sql, question)}`
 })
 
-const forget = (sql: SqlClient.SqlClient, question: Question) =>
+const forget = (sql: SqlClient.SqlClient, question: IdempotentRequest) =>
   sql`DELETE FROM recorded_answer WHERE ${isOurs(sql, question)}`
 
 const keep = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  question: Question,
-  ending: Exclude<Ending, "failed">
+  question: IdempotentRequest,
+  ending: Exclude<AttemptOutcome, "failed">
 ) {
   const until = later(sql, yield* Clock.currentTimeMillis, retention)
-  const answer = typeof ending !== "string" && ending.body.length <= maxAnswerBytes ? ending : undefined
+  const answer = typeof ending !== "string" && ending.body.length <= maxRecordedBytes ? ending : undefined
   const outcome = typeof ending === "string" ? ending : answer === undefined ? "too_large" : "answered"
   yield* sql`
     UPDATE recorded_answer SET claimed_until = NULL, outcome = ${outcome}, expires_at = ${until},

@@ -8,7 +8,7 @@ import { type Cause, type Clock, Deferred, Duration, Effect, Queue } from "effec
 
 import type { RequestId } from "../domain/Ids.ts"
 import type { HoldRow, SettlementRow } from "./BatchStatement.ts"
-import { type LedgerError, unavailable } from "./LedgerError.ts"
+import { type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
 
 /** Writes in one batch. */
 const maxBatch = 500
@@ -73,8 +73,8 @@ export class Backlog {
   /** Whether the hold was granted. Interruption is safe: a hold that nobody waits for is released. */
   hold(hold: PendingHold): Effect.Effect<boolean, LedgerError> {
     return Effect.callback((resume) => {
-      if (this.queuedHolds >= maxQueuedHolds) return resume(Effect.fail(unavailable("too many holds wait")))
-      if (!Queue.offerUnsafe(this.queue, hold)) return resume(Effect.fail(unavailable("the ledger is closed")))
+      if (this.queuedHolds >= maxQueuedHolds) return resume(Effect.fail(ledgerUnavailable("too many holds wait")))
+      if (!Queue.offerUnsafe(this.queue, hold)) return resume(Effect.fail(ledgerUnavailable("the ledger is closed")))
       this.queuedHolds++
       this.known.set(hold.row.id, hold)
       this.waitingHolds.add(hold)
@@ -145,7 +145,7 @@ export class Backlog {
     for (const hold of this.waitingHolds) {
       if (hold.deadline > now) break
       this.leave(hold)
-      hold.answer(Effect.fail(unavailable("the database does not answer")))
+      hold.answer(Effect.fail(ledgerUnavailable("the database does not answer")))
     }
     for (const settlement of this.waitingSettlements) {
       if (settlement.deadline > now) break

@@ -117,7 +117,7 @@ WHERE position > 0 AND NOT coalesce(before > 0, false)`
 const list = (values: ReadonlyArray<string | bigint>): string => `{${values.join(",")}}`
 
 /** Writes a batch. Answers the indexes of the holds that were refused. */
-export const write = (
+export const writeBatch = (
   sql: SqlClient.SqlClient,
   batch: {
     readonly gateway: string
@@ -139,7 +139,7 @@ export const write = (
   )
 
 /** Which of these holds are in the database. */
-export const existing = (
+export const existingHolds = (
   sql: SqlClient.SqlClient,
   ids: ReadonlyArray<RequestId>
 ): Effect.Effect<ReadonlySet<string>, SqlError.SqlError> =>

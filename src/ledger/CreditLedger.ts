@@ -12,10 +12,8 @@ import { type Backlog, newHold, type PendingSettlement } from "./Backlog.ts"
 import { isOutOfRange } from "./BatchStatement.ts"
 import * as GroupCommit from "./GroupCommit.ts"
 import * as Lease from "./Lease.ts"
-import { amountOutOfRange, insufficientCredits, LedgerError, unavailable } from "./LedgerError.ts"
+import { amountOutOfRange, insufficientCredits, type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
 import * as Sweeper from "./Sweeper.ts"
-
-export { LedgerError }
 
 /** Money set aside for one request. */
 export interface Hold {
@@ -64,9 +62,9 @@ export class CreditLedger extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       // Finalizers run last to first: the lane drains, the lease is given up, and then all that is left is stale.
       yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(Sweeper.sweep, patience)))
-      const gateway = yield* Lease.acquire
-      const backlog = yield* GroupCommit.open({ sql: ledger, gateway })
-      yield* Sweeper.run(gateway, backlog)
+      const gateway = yield* Lease.acquireLease
+      const backlog = yield* GroupCommit.openGroupCommit({ sql: ledger, gateway })
+      yield* Sweeper.runSweeper(gateway, backlog)
       return CreditLedger.of({
         hold: (options) => hold(backlog, options),
         grant: (options) => grant(sql, options),
@@ -101,13 +99,16 @@ const hold = Effect.fnUntraced(function* (backlog: Backlog, { request, organizat
 })
 
 const toLedgerError = (error: SqlError.SqlError): LedgerError =>
-  isOutOfRange(error) ? amountOutOfRange() : unavailable(error)
+  isOutOfRange(error) ? amountOutOfRange() : ledgerUnavailable(error)
 
 /** Fails with `LedgerError`, within bounded time. */
 const bounded = <A>(statement: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<A, LedgerError> =>
   statement.pipe(
     Effect.mapError(toLedgerError),
-    Effect.timeoutOrElse({ duration: patience, orElse: () => Effect.fail(unavailable("the database does not answer")) })
+    Effect.timeoutOrElse({
+      duration: patience,
+      orElse: () => Effect.fail(ledgerUnavailable("the database does not answer"))
+    })
   )
 
 const grant = Effect.fn("CreditLedger.grant")(function* (

@@ -10,8 +10,8 @@ import type { SqlClient, SqlError } from "effect/sql"
 
 import { sqlStateOf } from "../sql/SqlState.ts"
 import { Backlog, describe, logLost, type Pending } from "./Backlog.ts"
-import { existing, isOutOfRange, write } from "./BatchStatement.ts"
-import { amountOutOfRange, type LedgerError, unavailable } from "./LedgerError.ts"
+import { existingHolds, isOutOfRange, writeBatch } from "./BatchStatement.ts"
+import { amountOutOfRange, type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
 
 /** A batch without an answer after this long counts as lost. */
 const statementTimeout = Duration.seconds(10)
@@ -39,7 +39,7 @@ interface Options {
 }
 
 /** Opens the lane. Closing the scope first writes what is still in it. */
-export const open = Effect.fnUntraced(function* (options: Options) {
+export const openGroupCommit = Effect.fnUntraced(function* (options: Options) {
   const backlog = new Backlog(yield* Clock.Clock, yield* Queue.unbounded<Pending, Cause.Done>())
   const commit = committer(options, backlog, yield* Effect.scope)
   // Every statement leaves the microtask queue, on the embedded engine as well, so this loop starves nobody.
@@ -70,7 +70,7 @@ const committer = ({ sql, gateway }: Options, backlog: Backlog, scope: Scope.Sco
     const unclear = batch.filter((pending) => pending._tag === "Hold").filter((hold) => hold.mayExist)
     if (unclear.length === 0) return
     const ids = unclear.map((hold) => hold.row.id)
-    const there = yield* existing(sql, ids)
+    const there = yield* existingHolds(sql, ids)
     for (const hold of unclear) if (there.has(hold.row.id)) backlog.answer(hold, true)
   })
 
@@ -79,7 +79,7 @@ const committer = ({ sql, gateway }: Options, backlog: Backlog, scope: Scope.Sco
     const wanted = batch.filter((pending) => backlog.isWanted(pending))
     const settlements = wanted.filter((pending) => pending._tag === "Settlement")
     const holds = wanted.filter((pending) => pending._tag === "Hold")
-    const refused = yield* write(sql, {
+    const refused = yield* writeBatch(sql, {
       gateway,
       settlements: settlements.map((settlement) => settlement.row),
       holds: holds.map((hold) => hold.row)
@@ -148,5 +148,5 @@ const isBroken = (cause: Failed): boolean => {
 
 const rejectionOf = (cause: Failed): LedgerError => {
   const error = sqlErrorOf(cause)
-  return error !== undefined && isOutOfRange(error) ? amountOutOfRange() : unavailable(cause)
+  return error !== undefined && isOutOfRange(error) ? amountOutOfRange() : ledgerUnavailable(cause)
 }

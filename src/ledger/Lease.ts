@@ -13,7 +13,7 @@ const giveUpTimeout = Duration.seconds(5)
 export const leaseLifetime = "30 seconds"
 
 /** Registers this boot under an id of its own. The lease is given up with the scope. */
-export const acquire = Effect.gen(function* () {
+export const acquireLease = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const gateway = yield* Effect.sync(() => SecureRandom.uuidV4Unsafe())
   // A lease that was taken from a gateway which was only slow comes back with its next heartbeat.

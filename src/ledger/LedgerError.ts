@@ -13,6 +13,7 @@ export class LedgerError extends Data.TaggedError("LedgerError")<{
 
 export const insufficientCredits = (): LedgerError => new LedgerError({ reason: { _tag: "InsufficientCredits" } })
 
-export const unavailable = (cause: unknown): LedgerError => new LedgerError({ reason: { _tag: "Unavailable", cause } })
+export const ledgerUnavailable = (cause: unknown): LedgerError =>
+  new LedgerError({ reason: { _tag: "Unavailable", cause } })
 
 export const amountOutOfRange = (): LedgerError => new LedgerError({ reason: { _tag: "AmountOutOfRange" } })

@@ -4,11 +4,11 @@
  */
 import { costOf, type Price } from "../catalog/Price.ts"
 import { min, type Picodollars } from "../domain/Money.ts"
-import type { Tier } from "../domain/Reasoning.ts"
+import type { ReasoningTier } from "../domain/Reasoning.ts"
 import { none, type Usage } from "../domain/Usage.ts"
 
 /** Output tokens to expect of a request that sets no limit, by how much it wants the model to think. */
-export type DefaultOutputTokens = { readonly [T in Tier]: number }
+export type DefaultOutputTokens = { readonly [T in ReasoningTier]: number }
 
 export const defaultOutputTokens: DefaultOutputTokens = { none: 1_024, low: 2_048, high: 8_192 }
 
@@ -24,7 +24,7 @@ export interface Expectation {
   /** The client's own limit. */
   readonly maxOutputTokens?: number | undefined
   /** `undefined` when the request leaves it to the model, which then thinks as little as `low`. */
-  readonly tier: Tier | undefined
+  readonly tier: ReasoningTier | undefined
 }
 
 /** What to hold: the whole prompt at full price, and all the output that is to be expected. */

@@ -97,7 +97,7 @@ export const reconcile = Effect.fnUntraced(function* (gateway: string, backlog: 
 })
 
 /** Runs both on their schedules until the scope closes. */
-export const run = Effect.fnUntraced(function* (gateway: string, backlog: Backlog) {
+export const runSweeper = Effect.fnUntraced(function* (gateway: string, backlog: Backlog) {
   const every = <E>(interval: Duration.Duration, task: Effect.Effect<unknown, E, SqlClient.SqlClient>) =>
     task.pipe(
       Effect.catchCause((cause) => Effect.logWarning("A sweep of the ledger failed", cause)),

@@ -10,7 +10,7 @@ import { billedMillis, costOf } from "../catalog/Price.ts"
 import type { Picodollars } from "../domain/Money.ts"
 import { textTokens, tokensPerAudioSecond } from "../domain/TokenCount.ts"
 import type { Transcript, TranscriptionRequest } from "../domain/Transcription.ts"
-import { none, type Usage } from "../domain/Usage.ts"
+import { type MeteredUsage, none, type Usage } from "../domain/Usage.ts"
 
 /** Transcription models count one token per 100 ms of audio, as OpenAI's bills show. */
 const tokensPerTranscribedSecond = 10
@@ -19,23 +19,21 @@ const tokensPerTranscribedSecond = 10
 const tokensPerSpokenSecond = 6
 
 /** What an endpoint's bill depends on. */
-export type Priced = Pick<Endpoint, "maxOutputTokens" | "price" | "protocol">
-
-export interface Counted {
-  readonly usage: Usage
-  /** Some of it is the gateway's own count, or rests on a length that was estimated from the size of the file. */
-  readonly estimated: boolean
-}
+export type PricedEndpoint = Pick<Endpoint, "maxOutputTokens" | "price" | "protocol">
 
 /** What to hold before the call. */
-export const estimateTranscription = (endpoint: Priced, request: TranscriptionRequest): Picodollars =>
+export const estimateTranscription = (endpoint: PricedEndpoint, request: TranscriptionRequest): Picodollars =>
   costOf(endpoint.price, {
     ...derived(endpoint, request, Math.ceil((request.length.millis * tokensPerSpokenSecond) / 1_000)),
     ...billedTime(endpoint, request)
   })
 
 /** What the answering endpoint used, time included where it is priced by time. */
-export const billedUsage = (endpoint: Priced, request: TranscriptionRequest, transcript: Transcript): Counted => {
+export const billedUsage = (
+  endpoint: PricedEndpoint,
+  request: TranscriptionRequest,
+  transcript: Transcript
+): MeteredUsage => {
   const time = billedTime(endpoint, request)
   const timeIsEstimated = time.audioMillis !== undefined && request.length.basis !== "header"
   return {
@@ -44,7 +42,11 @@ export const billedUsage = (endpoint: Priced, request: TranscriptionRequest, tra
   }
 }
 
-const derived = ({ maxOutputTokens, protocol }: Priced, request: TranscriptionRequest, output: number): Usage => ({
+const derived = (
+  { maxOutputTokens, protocol }: PricedEndpoint,
+  request: TranscriptionRequest,
+  output: number
+): Usage => ({
   ...none,
   input: textTokens(request.prompt ?? ""),
   audioInput: Math.ceil((request.length.millis * audioRateOf(protocol)) / 1_000),
@@ -54,7 +56,7 @@ const derived = ({ maxOutputTokens, protocol }: Priced, request: TranscriptionRe
 const audioRateOf = (protocol: Endpoint["protocol"]): number =>
   isTranscription(protocol) ? tokensPerTranscribedSecond : tokensPerAudioSecond
 
-const billedTime = ({ price }: Priced, { length }: TranscriptionRequest): Pick<Usage, "audioMillis"> => {
+const billedTime = ({ price }: PricedEndpoint, { length }: TranscriptionRequest): Pick<Usage, "audioMillis"> => {
   const audioMillis = billedMillis(price, length.millis)
   return audioMillis === undefined ? {} : { audioMillis }
 }

@@ -33,7 +33,7 @@ export interface StrayHold {
   readonly amount: Picodollars
 }
 
-export interface Checked<Row> {
+export interface Verification<Row> {
   /** How many were looked at. */
   readonly checked: number
   /** How many of them differ. */
@@ -70,7 +70,7 @@ interface DriftRow extends Counted {
 const money = (text: string): Picodollars => picodollars(BigInt(text))
 
 /** Both identities of every account. Entries and holds without an account are found too. */
-export const accounts = Effect.gen(function* () {
+export const verifyAccounts = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<DriftRow>`
     SELECT organization_id, balance::text, held::text, entries::text, holds::text, count(*) OVER () AS differing
@@ -97,7 +97,7 @@ export const accounts = Effect.gen(function* () {
 }).pipe(Effect.withSpan("Verify.accounts"))
 
 /** Organizations that differ; none when all is well. */
-export const verify = Effect.map(accounts, ({ rows }) => rows)
+export const verify = Effect.map(verifyAccounts, ({ rows }) => rows)
 
 interface HoldRow extends Counted {
   readonly id: string
@@ -106,7 +106,7 @@ interface HoldRow extends Counted {
 }
 
 /** Every open hold belongs to a living gateway, or is young enough for the next sweep to be in time. */
-export const holds = Effect.gen(function* () {
+export const verifyHolds = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<HoldRow>`
     SELECT id, organization_id, amount, count(*) OVER () AS differing FROM credit_hold

@@ -12,7 +12,7 @@ export interface TelemetryOptions {
   readonly otlpEndpoint: string | undefined
 }
 
-export const layer = (options: TelemetryOptions): Layer.Layer<never> =>
+export const telemetryLayer = (options: TelemetryOptions): Layer.Layer<never> =>
   Layer.mergeAll(
     Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson]),
     options.otlpEndpoint === undefined

@@ -7,16 +7,16 @@ import { SqlClient } from "effect/sql"
 
 import { Catalog } from "../catalog/Catalog.ts"
 import type { Price } from "../catalog/Price.ts"
-import { Money } from "./StoredReceipt.ts"
+import { StoredPicodollars } from "./StoredReceipt.ts"
 
 const Rates = Schema.Struct({
-  input: Money,
-  cacheRead: Money,
-  cacheWrite5m: Money,
-  cacheWrite1h: Money,
-  audioInput: Money,
-  output: Money,
-  audioHour: Schema.optionalKey(Money)
+  input: StoredPicodollars,
+  cacheRead: StoredPicodollars,
+  cacheWrite5m: StoredPicodollars,
+  cacheWrite1h: StoredPicodollars,
+  audioInput: StoredPicodollars,
+  output: StoredPicodollars,
+  audioHour: Schema.optionalKey(StoredPicodollars)
 })
 
 export const StoredPrice = Schema.Struct({
@@ -28,10 +28,10 @@ export const StoredPrice = Schema.Struct({
 const encode = Schema.encodeSync(Schema.fromJsonString(StoredPrice))
 
 /** Reads a stored price, once the database has parsed the JSON. */
-export const decode = Schema.decodeUnknownEffect(StoredPrice)
+export const decodePrice = Schema.decodeUnknownEffect(StoredPrice)
 
 /** Stores the prices of the catalog in use. Replicas do the same at the same time; what is there already stays. */
-export const record = Effect.gen(function* () {
+export const recordPrices = Effect.gen(function* () {
   const { models, version } = yield* Catalog
   const sql = yield* SqlClient.SqlClient
   const endpoints = models.flatMap((model) => model.endpoints)
@@ -46,4 +46,4 @@ export const record = Effect.gen(function* () {
 }).pipe(Effect.withSpan("PriceList.record"))
 
 /** Whoever is built on this serves at prices that are stored. */
-export const layer = Layer.effectDiscard(record)
+export const priceListLayer = Layer.effectDiscard(recordPrices)

@@ -12,7 +12,7 @@ import type {
   RequestId
 } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
-import type { Tier } from "../domain/Reasoning.ts"
+import type { ReasoningTier } from "../domain/Reasoning.ts"
 import type { AudioLength } from "../domain/Transcription.ts"
 import type { Usage } from "../domain/Usage.ts"
 
@@ -24,7 +24,7 @@ export interface RoutingFeatures {
   readonly forcedTool: boolean
   readonly structuredOutput: boolean
   /** Absent when the request left it open. */
-  readonly tier?: Tier
+  readonly tier?: ReasoningTier
   readonly promptTokens: number
   readonly audioTokens: number
   readonly outputLimit?: number

@@ -6,7 +6,7 @@ import { Effect, Option, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 
 import type { Receipt } from "./Receipt.ts"
-import { decode } from "./StoredReceipt.ts"
+import { decodeReceipt } from "./StoredReceipt.ts"
 
 /** A receipt is a few kilobytes. */
 const pageSize = 500
@@ -20,7 +20,7 @@ interface Row {
 }
 
 /** `Unreadable`: stored by a version that this one does not understand. */
-export type Recent = Receipt | "Unreadable"
+export type RecentRequest = Receipt | "Unreadable"
 
 /** The last `count` requests there are when it begins. Ids sort by age. */
 export const recentRequests = (count: number) =>
@@ -44,5 +44,5 @@ const receiptsAfter = (sql: SqlClient.SqlClient, first: string) =>
     })
   )
 
-const readable = ({ receipt }: Row): Effect.Effect<Recent> =>
-  Effect.orElseSucceed(decode(receipt), () => "Unreadable" as const)
+const readable = ({ receipt }: Row): Effect.Effect<RecentRequest> =>
+  Effect.orElseSucceed(decodeReceipt(receipt), () => "Unreadable" as const)

@@ -6,9 +6,9 @@ import { type Cause, Context, Data, Duration, Effect, Fiber, Layer, Metric, Opti
 import { SqlClient } from "effect/sql"
 
 import type { OrganizationId, RequestId } from "../domain/Ids.ts"
-import { mayRecover } from "../sql/SqlState.ts"
+import { isTransient } from "../sql/SqlState.ts"
 import type { Receipt } from "./Receipt.ts"
-import { decode, encode } from "./StoredReceipt.ts"
+import { decodeReceipt, encodeReceipt } from "./StoredReceipt.ts"
 
 const queueCapacity = 10_000
 const batchLimit = 500
@@ -52,7 +52,7 @@ export class RequestLog extends Context.Service<
           Effect.mapError((cause) => new RequestLogError({ reason: "Unavailable", cause }))
         )
         if (rows[0] === undefined) return Option.none()
-        return yield* decode(rows[0].receipt).pipe(
+        return yield* decodeReceipt(rows[0].receipt).pipe(
           Effect.mapBoth({
             onFailure: (cause) => new RequestLogError({ reason: "Unreadable", cause }),
             onSuccess: Option.some
@@ -98,7 +98,7 @@ const insert = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Receipt>) => sql`
     ${batch.map(({ id }) => id)}::uuid[],
     ${batch.map(({ organization }) => organization)}::uuid[],
     ${batch.map(({ atMillis }) => String(atMillis))}::float8[],
-    ${batch.map(encode)}::text[],
+    ${batch.map(encodeReceipt)}::text[],
     ${batch.map(({ cost }) => String(cost))}::bigint[]
   ) WITH ORDINALITY AS t(id, organization_id, at_millis, receipt, cost, position)
   ORDER BY id, cost = 0, CASE WHEN cost = 0 THEN -position ELSE position END
@@ -109,7 +109,7 @@ const insert = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Receipt>) => sql`
 const store = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Receipt>): Effect.Effect<void> =>
   insert(sql, batch).pipe(
     Effect.tapError((error) => Effect.logWarning("Receipts could not be stored", error)),
-    Effect.retry({ while: mayRecover, schedule: backoff }),
+    Effect.retry({ while: isTransient, schedule: backoff }),
     Effect.catch((error) =>
       batch.length === 1
         ? reportLost(error.message)

@@ -10,7 +10,7 @@ import * as Ids from "../domain/Ids.ts"
 import type { Receipt } from "./Receipt.ts"
 
 /** An amount as decimal text. */
-export const Money = Schema.BigIntFromString.pipe(Schema.brand("Picodollars"))
+export const StoredPicodollars = Schema.BigIntFromString.pipe(Schema.brand("Picodollars"))
 
 const Attempt = Schema.Struct({
   model: Ids.ModelId,
@@ -50,7 +50,7 @@ const Routing = Schema.Struct({
   demand: Schema.Record(Schema.String, Schema.Finite),
   difficulty: Schema.Finite,
   features: Schema.optionalKey(Features),
-  candidates: Schema.Array(Schema.Struct({ model: Ids.ModelId, distance: Schema.Finite, cost: Money })),
+  candidates: Schema.Array(Schema.Struct({ model: Ids.ModelId, distance: Schema.Finite, cost: StoredPicodollars })),
   excluded: Schema.Array(Schema.Struct({ model: Ids.ModelId, because: Schema.String }))
 })
 
@@ -86,9 +86,9 @@ export const StoredReceipt = Schema.Struct({
   usage: Schema.optionalKey(Usage),
   usageEstimated: Schema.Boolean,
   catalogVersion: Schema.String,
-  rates: Schema.optionalKey(Schema.Record(Schema.String, Money)),
-  held: Money,
-  cost: Money,
+  rates: Schema.optionalKey(Schema.Record(Schema.String, StoredPicodollars)),
+  held: StoredPicodollars,
+  cost: StoredPicodollars,
   durationMillis: Schema.Finite,
   firstOutputMillis: Schema.optionalKey(Schema.Finite)
 }) satisfies Schema.Schema<Receipt>
@@ -104,7 +104,7 @@ const storable = (_key: string, value: unknown): unknown =>
       : value
 
 /** Written by hand and not through the schema, because it is done for every request; a test holds the two together. */
-export const encode = (receipt: Receipt): string => JSON.stringify(receipt, storable)
+export const encodeReceipt = (receipt: Receipt): string => JSON.stringify(receipt, storable)
 
 /** Reads what `encode` wrote, once the database has parsed the JSON. */
-export const decode = Schema.decodeUnknownEffect(StoredReceipt)
+export const decodeReceipt = Schema.decodeUnknownEffect(StoredReceipt)

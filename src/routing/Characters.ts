@@ -4,7 +4,7 @@
  */
 
 /** The kinds of code unit, in the order of their numbers. */
-export const kinds = [
+export const characterKinds = [
   "other",
   "lower",
   "capital",
@@ -22,11 +22,11 @@ export const kinds = [
   "quote",
   "percent"
 ] as const
-export type Kind = (typeof kinds)[number]
+export type CharacterKind = (typeof characterKinds)[number]
 
-const numberOf = (kind: Kind): number => kinds.indexOf(kind)
+const numberOf = (kind: CharacterKind): number => characterKinds.indexOf(kind)
 
-export const kindCount = kinds.length
+export const characterKindCount = characterKinds.length
 export const lower = numberOf("lower")
 export const ideograph = numberOf("ideograph")
 export const digit = numberOf("digit")
@@ -35,10 +35,10 @@ export const newline = numberOf("newline")
 export const stop = numberOf("stop")
 
 /** Letters of scripts that put spaces between words have kinds from `lower` up to, but not including, `ideograph`. */
-export const kindOf: Uint8Array = (() => {
+export const characterKindOf: Uint8Array = (() => {
   const table = new Uint8Array(0x1_0000)
-  const range = (from: number, to: number, kind: Kind): void => void table.fill(numberOf(kind), from, to + 1)
-  const each = (characters: string, kind: Kind): void => {
+  const range = (from: number, to: number, kind: CharacterKind): void => void table.fill(numberOf(kind), from, to + 1)
+  const each = (characters: string, kind: CharacterKind): void => {
     for (let index = 0; index < characters.length; index++) table[characters.charCodeAt(index)] = numberOf(kind)
   }
   range(0x00, 0x20, "space")
@@ -65,7 +65,7 @@ export const kindOf: Uint8Array = (() => {
 
 /** Lower case, every digit as `0`, and everything that separates words as one space. */
 export const foldedOf: Uint16Array = Uint16Array.from({ length: 0x1_0000 }, (_, code) => {
-  const kind = kindOf[code] ?? 0
+  const kind = characterKindOf[code] ?? 0
   if (kind === space || kind === newline) return 0x20
   if (kind === digit) return 0x30
   const lowered = String.fromCharCode(code).toLowerCase()

@@ -4,12 +4,12 @@
  */
 import { type Endpoint, type Model, servesTier } from "../catalog/Model.ts"
 import { type ChatRequest, forcesTool, modalitiesOf } from "../domain/Conversation.ts"
-import { type Tier, tierOf } from "../domain/Reasoning.ts"
+import { type ReasoningTier, reasoningTierOf } from "../domain/Reasoning.ts"
 import { audioTokens } from "../domain/TokenCount.ts"
-import type { Ask, Exclusion } from "./Router.ts"
+import type { RoutingRequest } from "./RoutingRequest.ts"
 
 /** Room kept for an answer whose length the client left open, in tokens. */
-const answerReserve = { none: 1_024, low: 2_048, high: 8_192 } as const satisfies Record<Tier, number>
+const answerReserve = { none: 1_024, low: 2_048, high: 8_192 } as const satisfies Record<ReasoningTier, number>
 
 /** A window that is not much larger than an answer may be still takes prompts of this share of it. */
 const promptShare = 0.5
@@ -22,7 +22,7 @@ export interface Requirements {
   readonly forcedTool: boolean
   readonly structuredOutput: boolean
   /** `undefined` leaves the choice open. */
-  readonly tier: Tier | undefined
+  readonly tier: ReasoningTier | undefined
   /** Estimated size of the prompt, of which `audioTokens` are audio. */
   readonly promptTokens: number
   readonly audioTokens: number
@@ -30,12 +30,12 @@ export interface Requirements {
   readonly outputLimit: number | undefined
 }
 
-export const requirementsOf = ({ promptTokens, request }: Ask): Requirements => ({
+export const requirementsOf = ({ promptTokens, request }: RoutingRequest): Requirements => ({
   ...modalitiesOf(request),
   tools: request.tools.length > 0 || hasToolHistory(request),
   forcedTool: forcesTool(request),
   structuredOutput: request.responseFormat.type === "json_schema",
-  tier: tierOf(request.reasoning),
+  tier: reasoningTierOf(request.reasoning),
   promptTokens,
   audioTokens: audioTokens(request),
   outputLimit: request.maxOutputTokens
@@ -45,7 +45,11 @@ export const requirementsOf = ({ promptTokens, request }: Ask): Requirements => 
  * The first rule that `model` breaks; `undefined` when it is a candidate. The tier comes last, so that
  * `reasoning_tier` means that everything else fits. An open tier restricts nothing.
  */
-export const exclusionOf = (model: Model, needs: Requirements, allowed: Ask["allowed"]): Exclusion | undefined => {
+export const exclusionOf = (
+  model: Model,
+  needs: Requirements,
+  allowed: RoutingRequest["allowed"]
+): Exclusion | undefined => {
   if (allowed?.has(model.id) === false) return "not_allowed"
   if (needs.image && !model.modalities.image) return "image_input"
   if (needs.audio && !model.modalities.audio) return "audio_input"
@@ -65,7 +69,7 @@ const fits = (model: Model, endpoint: Endpoint, { outputLimit, promptTokens, tie
 }
 
 /** The tier of the request; when that is open, or the model cannot serve it, the cheapest tier the model serves. */
-export const tierInForce = (model: Model, tier: Tier | undefined): Tier =>
+export const tierInForce = (model: Model, tier: ReasoningTier | undefined): ReasoningTier =>
   tier !== undefined && servesTier(model, tier) ? tier : servesTier(model, "none") ? "none" : "low"
 
 /**
@@ -85,3 +89,17 @@ const hasToolHistory = (request: ChatRequest): boolean =>
   request.messages.some(
     (message) => message.role === "tool" || (message.role === "assistant" && message.toolCalls.length > 0)
   )
+
+/** Why a model is not a candidate. */
+export const exclusions = [
+  "not_allowed",
+  "image_input",
+  "audio_input",
+  "tools",
+  "forced_tool_choice",
+  "structured_output",
+  "reasoning_tier",
+  "context_window"
+] as const
+
+export type Exclusion = (typeof exclusions)[number]

@@ -6,13 +6,13 @@ import { type Axis, axes, type Model, perAxis, type Profile } from "../catalog/M
 import { costOf } from "../catalog/Price.ts"
 import type { ModelId } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
-import type { Tier } from "../domain/Reasoning.ts"
+import type { ReasoningTier } from "../domain/Reasoning.ts"
 import { none } from "../domain/Usage.ts"
-import { type AskFeatures, featuresOf } from "./AskFeatures.ts"
+import { calibrated } from "./CalibratedDemand.ts"
 import type { Demand, DemandModel } from "./Demand.ts"
-import { exclusionOf, tierInForce, tierMayYield } from "./Eligibility.ts"
-import { firm } from "./FirmDemand.ts"
-import type { Ask, Candidate, Exclusion, Ranking } from "./Router.ts"
+import { exclusionOf, tierInForce, tierMayYield, type Exclusion } from "./Eligibility.ts"
+import { type RequestFeatures, featuresOf } from "./RequestFeatures.ts"
+import type { RoutingRequest } from "./RoutingRequest.ts"
 
 /** Distances this close are the same: predictions and profiles are not better than that. */
 export const bandWidth = 0.03
@@ -41,7 +41,7 @@ const visibleTokens = {
 const visibleTokensUnseen = 400
 
 /** Thinking tokens of a request of full difficulty; an easy one takes a quarter. */
-const thinkingTokens = { none: 0, low: 1_000, high: 6_000 } as const satisfies Record<Tier, number>
+const thinkingTokens = { none: 0, low: 1_000, high: 6_000 } as const satisfies Record<ReasoningTier, number>
 
 /** What one request's candidates are scored with. */
 interface Score {
@@ -50,11 +50,15 @@ interface Score {
   readonly difficulty: number
 }
 
-export const rank = (models: ReadonlyArray<Model>, ask: Ask, demandModel: DemandModel): Ranking =>
+export const rankModels = (models: ReadonlyArray<Model>, ask: RoutingRequest, demandModel: DemandModel): Ranking =>
   rankFeatures(models, featuresOf(ask, demandModel), ask.allowed)
 
 /** The same from what is known of a request, whether it is here or long answered. */
-export const rankFeatures = (models: ReadonlyArray<Model>, features: AskFeatures, allowed: Ask["allowed"]): Ranking => {
+export const rankFeatures = (
+  models: ReadonlyArray<Model>,
+  features: RequestFeatures,
+  allowed: RoutingRequest["allowed"]
+): Ranking => {
   const { needs } = features
   const eligible: Array<Model> = []
   const excluded: Array<{ model: ModelId; because: Exclusion; candidate: Model }> = []
@@ -79,11 +83,11 @@ export const rankFeatures = (models: ReadonlyArray<Model>, features: AskFeatures
 /** `firmDistance` is what bands go by: the distance from the rounded demand. */
 type Unbanded = Omit<Candidate, "band"> & { readonly firmDistance: number }
 
-const scored = (models: ReadonlyArray<Model>, { demand, needs }: AskFeatures): ReadonlyArray<Unbanded> => {
+const scored = (models: ReadonlyArray<Model>, { demand, needs }: RequestFeatures): ReadonlyArray<Unbanded> => {
   const promptTokens = Math.ceil(needs.promptTokens)
   const audioInput = Math.min(needs.audioTokens, promptTokens)
   const prompt = { ...none, input: promptTokens - audioInput, audioInput }
-  const score = demand === undefined ? multimodalScore : scoreOf(firm(demand))
+  const score = demand === undefined ? multimodalScore : scoreOf(calibrated(demand))
   const distance = demand === undefined ? score.distance : shortfall(demand.levels)
   return models.map((model) => {
     const inForce = tierInForce(model, needs.tier)
@@ -101,7 +105,7 @@ const scored = (models: ReadonlyArray<Model>, { demand, needs }: AskFeatures): R
 const [unskilled, skilled]: readonly [Profile, Profile] = [perAxis(() => 0), perAxis(() => 1)]
 
 /** The catalog gives every served tier a profile; a model without one counts as the worst. */
-export const profileOf = (model: Model, tier: Tier): Profile => model.profiles[tier] ?? unskilled
+export const profileOf = (model: Model, tier: ReasoningTier): Profile => model.profiles[tier] ?? unskilled
 
 /**
  * How far below the levels asked a profile is expected to be, beyond what one of all skills is; an axis weighs what is
@@ -154,7 +158,7 @@ const multimodalScore: Score = {
   difficulty: 0.5
 }
 
-const expectedOutput = (model: Model, tier: Tier, score: Score, limit: number | undefined): number => {
+const expectedOutput = (model: Model, tier: ReasoningTier, score: Score, limit: number | undefined): number => {
   const thinking = thinkingTokens[tier] * (0.25 + 0.75 * score.difficulty)
   const expected = Math.ceil(score.visible * model.verbosity + thinking)
   return Math.min(expected, limit ?? expected, model.endpoints[0].maxOutputTokens)
@@ -183,3 +187,24 @@ const ordered = (candidates: ReadonlyArray<Unbanded>): ReadonlyArray<Candidate> 
 const compareMoney = (a: Picodollars, b: Picodollars): number => (a < b ? -1 : a > b ? 1 : 0)
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+export interface Candidate {
+  readonly model: Model
+  /**
+   * How far the model is expected to fall short of the demand, 0 for one of all skills; being above what is asked
+   * counts less, but it counts. Where no content is looked at, how far its mean skill is below a fixed one.
+   */
+  readonly distance: number
+  /** Candidates of one band are equally good; within it the cheaper one goes first. */
+  readonly band: number
+  /** Expected cost of this request. */
+  readonly cost: Picodollars
+}
+
+export interface Ranking {
+  /** Best first. Empty when nothing is eligible. */
+  readonly candidates: ReadonlyArray<Candidate>
+  readonly excluded: ReadonlyArray<{ readonly model: ModelId; readonly because: Exclusion }>
+  /** What the models were measured against. */
+  readonly features: RequestFeatures
+}

@@ -48,7 +48,7 @@ export class SessionPins extends Context.Service<
 }
 
 /** A pin lives this long after its last use. */
-export const lifetime = Duration.minutes(15)
+export const pinLifetime = Duration.minutes(15)
 /** Routing does not wait longer for a pin. */
 const patience = Duration.seconds(1)
 const sweepInterval = Duration.minutes(1)
@@ -92,7 +92,8 @@ const makePins = (sql: SqlClient.SqlClient): SessionPins["Service"] => {
 
 const hashOf = ({ session }: Session): Uint8Array => hash("sha256", session, "buffer")
 
-const expiry = (sql: SqlClient.SqlClient, nowMillis: number) => timestamp(sql, nowMillis + Duration.toMillis(lifetime))
+const expiry = (sql: SqlClient.SqlClient, nowMillis: number) =>
+  timestamp(sql, nowMillis + Duration.toMillis(pinLifetime))
 
 const pinned = (rows: ReadonlyArray<PinRow>, otherwise: ModelId): ModelId =>
   rows[0] === undefined ? otherwise : modelId(rows[0].model)

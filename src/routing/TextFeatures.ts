@@ -6,7 +6,17 @@
  * The weights file was trained on exactly these numbers: any change here is a new `featureVersion` and a new training.
  */
 import type { ChatRequest } from "../domain/Conversation.ts"
-import { digit, foldedOf, ideograph, kindCount, kindOf, lower, newline, space, stop } from "./Characters.ts"
+import {
+  digit,
+  foldedOf,
+  ideograph,
+  characterKindCount,
+  characterKindOf,
+  lower,
+  newline,
+  space,
+  stop
+} from "./Characters.ts"
 import { excerptsOf } from "./Excerpt.ts"
 
 /** Distinguishes the features of one release from another's; the weights file carries it. */
@@ -48,7 +58,7 @@ export const makeTextFeatures = (): TextFeatures => ({
   touched: new Int32Array(bucketCount),
   touchedCount: 0,
   total: 0,
-  kinds: new Float32Array(kindCount),
+  kinds: new Float32Array(characterKindCount),
   words: 0,
   numbers: 0,
   joins: 0,
@@ -89,7 +99,7 @@ const wideColon = 0xff1a
 const endsWithColon = (text: string): boolean => {
   for (let index = text.length - 1; index >= 0; index--) {
     const code = text.charCodeAt(index)
-    const kind = kindOf[code]
+    const kind = characterKindOf[code]
     if (kind !== space && kind !== newline) return code === colon || code === wideColon
   }
   return false
@@ -127,7 +137,7 @@ const readText = (text: string, weight: number, features: TextFeatures): void =>
     if (word === 0) return
     add(features, word, weight)
     if (wordBefore !== 0) add(features, Math.imul(wordBefore ^ hashSeeds.pair, fnvPrime) ^ word, weight)
-    const alone = end - wordStart === 1 && kindOf[text.charCodeAt(wordStart)] !== digit
+    const alone = end - wordStart === 1 && characterKindOf[text.charCodeAt(wordStart)] !== digit
     if (alone && (mark === 0x29 || mark === 0x2e || mark === 0x3a)) features.enumerators += weight
     features.words += weight
     wordBefore = word
@@ -135,7 +145,7 @@ const readText = (text: string, weight: number, features: TextFeatures): void =>
   }
   for (let index = 0; index < length; index++) {
     const code = text.charCodeAt(index)
-    const kind = kindOf[code] ?? 0
+    const kind = characterKindOf[code] ?? 0
     const c0 = foldedOf[code] ?? 0
     features.kinds[kind] = (features.kinds[kind] ?? 0) + weight
     const inWord = kind >= lower && kind <= digit
@@ -167,7 +177,8 @@ const readText = (text: string, weight: number, features: TextFeatures): void =>
 /** A run of digits begins at `index`; one that continues a number is a join, not another number. */
 const countNumber = (text: string, index: number, weight: number, features: TextFeatures): void => {
   const mark = index < 2 ? 0 : text.charCodeAt(index - 1)
-  const joins = (mark === 0x2e || mark === 0x2c || mark === 0x2f) && kindOf[text.charCodeAt(index - 2)] === digit
+  const joins =
+    (mark === 0x2e || mark === 0x2c || mark === 0x2f) && characterKindOf[text.charCodeAt(index - 2)] === digit
   if (joins) features.joins += weight
   else features.numbers += weight
 }

@@ -6,7 +6,7 @@
 import { axes, perAxis } from "../catalog/Model.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { DemandModel } from "./Demand.ts"
-import { surfaceCount, surfaceOf } from "./Surface.ts"
+import { surfaceCount, surfaceOf } from "./SurfaceFeatures.ts"
 import { lengthScale, makeTextFeatures, readTextFeatures } from "./TextFeatures.ts"
 import { columns, denseInputs, difficultyColumn, type Weights } from "./Weights.ts"
 

@@ -11,7 +11,7 @@ import { readFileSync } from "node:fs"
 import { Data, Result, Schema } from "effect"
 
 import { axes } from "../catalog/Model.ts"
-import { surfaceCount } from "./Surface.ts"
+import { surfaceCount } from "./SurfaceFeatures.ts"
 import { bucketCount, featureVersion, hashSeeds } from "./TextFeatures.ts"
 
 /** Every axis, then difficulty. */
@@ -68,7 +68,7 @@ const ours = {
   surface: surfaceCount
 } as const
 
-export const encode = (weights: Weights): Uint8Array => {
+export const encodeWeights = (weights: Weights): Uint8Array => {
   const header = Buffer.from(JSON.stringify({ ...ours, origin: weights.origin }))
   const size = Buffer.alloc(4)
   size.writeUInt32LE(header.length)
@@ -87,7 +87,7 @@ export const encode = (weights: Weights): Uint8Array => {
 const bytesOf = (values: Float32Array | Int8Array): Uint8Array =>
   new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
 
-export const decode = (bytes: Uint8Array): Result.Result<Weights, WeightsError> => {
+export const decodeWeights = (bytes: Uint8Array): Result.Result<Weights, WeightsError> => {
   const refused = (reason: string) => Result.fail(new WeightsError({ reason }))
   const data = Buffer.from(bytes)
   if (data.toString("latin1", 0, magic.length) !== magic) return refused("it is no file of weights")
@@ -117,14 +117,14 @@ export const decode = (bytes: Uint8Array): Result.Result<Weights, WeightsError> 
 }
 
 /** The weights that are shipped with this release. */
-export const shipped = new URL("demand.weights", import.meta.url)
+export const shippedWeights = new URL("demand.weights", import.meta.url)
 
 /** Reads and checks a file of weights. */
-export const read = (file: URL | string): Result.Result<Weights, WeightsError> =>
+export const readWeights = (file: URL | string): Result.Result<Weights, WeightsError> =>
   Result.flatMap(
     Result.try({
       try: () => readFileSync(file),
       catch: (cause) => new WeightsError({ reason: cause instanceof Error ? cause.message : String(cause) })
     }),
-    decode
+    decodeWeights
   )

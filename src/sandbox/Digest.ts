@@ -4,7 +4,7 @@ import { Hash } from "effect"
 const charactersPerHash = 6
 
 /** `length` letters and digits that depend on `text` alone. */
-export const digest = (text: string, length: number): string =>
+export const sandboxDigest = (text: string, length: number): string =>
   Array.from({ length: Math.ceil(length / charactersPerHash) }, (_, salt) =>
     (Hash.string(`${salt}:${text}`) >>> 0).toString(36).padStart(charactersPerHash, "0").slice(-charactersPerHash)
   )

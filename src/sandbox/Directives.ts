@@ -71,7 +71,7 @@ export interface Directives {
 const pattern = /\[(fault|call|say):([^\][]*)\]/gi
 
 /** Reads the directives of a message. A fault that nobody knows is ignored. */
-export const parse = (text: string): Directives => {
+export const parseDirectives = (text: string): Directives => {
   const found = [...text.matchAll(pattern)].map(([, kind = "", body = ""]) => ({ kind: kind.toLowerCase(), body }))
   return {
     faults: found.flatMap(({ kind, body }) => (kind === "fault" ? faultOf(body.trim().split(/\s+/)) : [])),

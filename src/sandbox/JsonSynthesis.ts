@@ -1,18 +1,18 @@
 /** A value that a JSON Schema accepts, the same one every time. Covers what tools and structured outputs use. */
 import { Predicate } from "effect"
 
-import type { Json } from "./Prompt.ts"
+import type { JsonObject } from "../domain/JsonObject.ts"
 
 /** Schemas may be recursive; deeper than this everything optional is left out. */
 const maxDepth = 6
 const maxItems = 100
 
-const isJson = (value: unknown): value is Json => Predicate.isObject(value)
+const isJson = (value: unknown): value is JsonObject => Predicate.isObject(value)
 
 /** A value for `schema`, whose `$ref`s point into itself. */
-export const valueFor = (schema: Json): unknown => value(schema, schema, 0)
+export const valueFor = (schema: JsonObject): unknown => value(schema, schema, 0)
 
-const value = (root: Json, schema: Json, depth: number): unknown => {
+const value = (root: JsonObject, schema: JsonObject, depth: number): unknown => {
   for (const key of ["const", "default"]) if (schema[key] !== undefined) return schema[key]
   for (const key of ["enum", "examples"]) {
     const choices = schema[key]
@@ -30,37 +30,37 @@ const value = (root: Json, schema: Json, depth: number): unknown => {
   return ofType[typeOf(schema)](root, schema, depth)
 }
 
-const without = (schema: Json, key: string): Json => {
+const without = (schema: JsonObject, key: string): JsonObject => {
   const { [key]: _dropped, ...rest } = schema
   return rest
 }
 
-const merged = (left: Json, right: Json): Json => ({
+const merged = (left: JsonObject, right: JsonObject): JsonObject => ({
   ...left,
   ...right,
   properties: { ...propertiesOf(left), ...propertiesOf(right) },
   required: [...requiredOf(left), ...requiredOf(right)]
 })
 
-const propertiesOf = (schema: Json): { readonly [name: string]: unknown } =>
+const propertiesOf = (schema: JsonObject): { readonly [name: string]: unknown } =>
   isJson(schema["properties"]) ? schema["properties"] : {}
 
-const requiredOf = (schema: Json): ReadonlyArray<unknown> =>
+const requiredOf = (schema: JsonObject): ReadonlyArray<unknown> =>
   Array.isArray(schema["required"]) ? schema["required"] : []
 
-const resolve = (root: Json, reference: string): Json =>
+const resolve = (root: JsonObject, reference: string): JsonObject =>
   reference
     .replace(/^#\/?/, "")
     .split("/")
     .filter((step) => step !== "")
-    .reduce<Json>((schema, step) => {
+    .reduce<JsonObject>((schema, step) => {
       const next = schema[step.replaceAll("~1", "/").replaceAll("~0", "~")]
       return isJson(next) ? next : {}
     }, root)
 
 type TypeName = "object" | "array" | "string" | "number" | "integer" | "boolean" | "null"
 
-const typeOf = (schema: Json): TypeName => {
+const typeOf = (schema: JsonObject): TypeName => {
   const types: ReadonlyArray<unknown> = Array.isArray(schema["type"]) ? schema["type"] : [schema["type"]]
   const named = types.find((type): type is TypeName => typeof type === "string" && type in ofType)
   return named ?? (isJson(schema["properties"]) ? "object" : isJson(schema["items"]) ? "array" : "string")
@@ -68,7 +68,7 @@ const typeOf = (schema: Json): TypeName => {
 
 const count = (given: unknown, otherwise: number): number => (typeof given === "number" ? given : otherwise)
 
-const numberFor = (schema: Json): number => {
+const numberFor = (schema: JsonObject): number => {
   const above = schema["exclusiveMinimum"]
   const least =
     typeof above === "number" ? above + 1 : count(schema["minimum"], Math.min(1, count(schema["maximum"], 1)))
@@ -87,7 +87,7 @@ const formats: { readonly [format: string]: string } = {
   uuid: "00000000-0000-4000-8000-000000000000"
 }
 
-const ofType: { readonly [T in TypeName]: (root: Json, schema: Json, depth: number) => unknown } = {
+const ofType: { readonly [T in TypeName]: (root: JsonObject, schema: JsonObject, depth: number) => unknown } = {
   object: (root, schema, depth) => {
     const required = requiredOf(schema)
     const wanted = Object.entries(propertiesOf(schema)).filter(

@@ -1,11 +1,11 @@
 /** What the sandbox understood of a request and what it will answer, whatever the wire protocol. */
 import { Option, Schema } from "effect"
 
-export type Json = { readonly [key: string]: unknown }
+import type { JsonObject } from "../domain/JsonObject.ts"
 
 export interface OfferedTool {
   readonly name: string
-  readonly schema: Json
+  readonly schema: JsonObject
 }
 
 /** Prompt tokens by how a provider bills them. */
@@ -23,7 +23,7 @@ export interface Breakpoint {
 }
 
 /** A recording that is to be transcribed. */
-export interface Recording {
+export interface UploadedAudio {
   readonly bytes: number
   readonly extension: string
   readonly language: string | undefined
@@ -45,18 +45,18 @@ export interface Prompt {
   readonly images: number
   readonly audios: number
   /** Where transcription is all that is asked. */
-  readonly recording?: Recording
+  readonly recording?: UploadedAudio
   readonly tools: ReadonlyArray<OfferedTool>
   readonly toolChoice: "auto" | "none" | "required" | { readonly name: string }
   readonly parallelCalls: boolean
   /** `undefined`: plain text. */
-  readonly answerSchema: Json | undefined
+  readonly answerSchema: JsonObject | undefined
   readonly thinks: boolean
   readonly maxTokens: number | undefined
   readonly stop: ReadonlyArray<string>
 }
 
-export interface Call {
+export interface ReplyToolCall {
   readonly id: string
   readonly name: string
   readonly arguments: string
@@ -68,7 +68,7 @@ export interface Reply {
   /** One element per token. */
   readonly thinking: ReadonlyArray<string>
   readonly text: ReadonlyArray<string>
-  readonly calls: ReadonlyArray<Call>
+  readonly calls: ReadonlyArray<ReplyToolCall>
   readonly finish: "stop" | "length" | "tool_calls" | "content_filter"
   /** The stop sequence that ended the text. */
   readonly stoppedAt: string | undefined
@@ -80,7 +80,7 @@ const wish = /\bone JSON object\b(?:.*\bJSON Schema: (\{.*\}))?/s
 const decodeSchema = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown)))
 
 /** The schema of an answer that is asked for in words, as a docile model reads them; an empty one for any JSON. */
-export const schemaAskedFor = (system: string): Json | undefined => {
+export const schemaAskedFor = (system: string): JsonObject | undefined => {
   const asked = wish.exec(system)
   return asked === null ? undefined : Option.getOrElse(decodeSchema(asked[1]), () => ({}))
 }

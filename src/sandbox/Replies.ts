@@ -1,8 +1,15 @@
 /** What the sandbox says. A pure function of the prompt: no clock, no chance, no memory. */
-import { digest } from "./Digest.ts"
-import { type Directives, parse } from "./Directives.ts"
+import { sandboxDigest } from "./Digest.ts"
+import { type Directives, parseDirectives } from "./Directives.ts"
 import { valueFor } from "./JsonSynthesis.ts"
-import { type Call, isTranscriptAskedFor, type Prompt, type PromptTokens, type Reply, tokensOf } from "./Prompt.ts"
+import {
+  type ReplyToolCall,
+  isTranscriptAskedFor,
+  type Prompt,
+  type PromptTokens,
+  type Reply,
+  tokensOf
+} from "./Prompt.ts"
 
 /** Characters of a message that are echoed. */
 const echoLength = 160
@@ -30,7 +37,7 @@ export const replyTo = (prompt: Prompt, { directives, promptTokens, createdSecon
   const isCut = thinking.length < thoughts.length || visible.length < tokens.length
   const callTokens = calls.reduce((sum, call) => sum + tokensOf(call.arguments).length + 1, 0)
   return {
-    id: digest(prompt.text, 24),
+    id: sandboxDigest(prompt.text, 24),
     createdSeconds,
     thinking,
     text: visible,
@@ -84,9 +91,9 @@ const answered = (prompt: Prompt, text: string): string => {
 
 /** A question wishes for calls once; what a tool answers can wish for more, which makes a loop of several turns. */
 const wishesOf = ({ toolResult }: Prompt, { calls }: Directives): ReadonlyArray<string> =>
-  toolResult === undefined ? calls : parse(toolResult).calls
+  toolResult === undefined ? calls : parseDirectives(toolResult).calls
 
-const callsFor = (prompt: Prompt, wished: ReadonlyArray<string>): ReadonlyArray<Call> => {
+const callsFor = (prompt: Prompt, wished: ReadonlyArray<string>): ReadonlyArray<ReplyToolCall> => {
   const { tools, toolChoice } = prompt
   const byWish = tools.filter(({ name }) => wished.includes(name))
   const chosen =
@@ -98,7 +105,7 @@ const callsFor = (prompt: Prompt, wished: ReadonlyArray<string>): ReadonlyArray<
           ? tools.slice(0, 1)
           : byWish
   return chosen.slice(0, prompt.parallelCalls ? chosen.length : 1).map(({ name, schema }, index) => ({
-    id: digest(`${prompt.text}:${index}:${name}`, 24),
+    id: sandboxDigest(`${prompt.text}:${index}:${name}`, 24),
     name,
     arguments: JSON.stringify(valueFor({ type: "object", ...schema }))
   }))

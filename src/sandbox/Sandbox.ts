@@ -12,18 +12,18 @@ import { HttpRouter, HttpServer, HttpServerRequest, Multipart } from "effect/htt
 
 import type { ChatProtocolName, ProtocolName } from "../catalog/Model.ts"
 import * as Directives from "./Directives.ts"
+import * as Recall from "./Memory.ts"
 import { anthropicWire } from "./protocols/anthropic-messages/Response.ts"
 import { bedrockWire } from "./protocols/bedrock-converse/Response.ts"
 import { geminiWire } from "./protocols/gemini/Response.ts"
 import { openAiWire } from "./protocols/openai-chat/Response.ts"
 import { openAiResponsesWire } from "./protocols/openai-responses/Response.ts"
 import { openAiTranscriptionWire } from "./protocols/openai-transcription/Response.ts"
-import * as Recall from "./Recall.ts"
 import { replyTo } from "./Replies.ts"
-import { refusal, stage } from "./Staging.ts"
-import type { Bytes, Wire } from "./Wire.ts"
+import { errorResponse, respondTo } from "./Staging.ts"
+import type { Bytes, SimulatedProtocol } from "./Wire.ts"
 
-const wires: Record<ProtocolName, Wire<Bytes>> = {
+const wires: Record<ProtocolName, SimulatedProtocol<Bytes>> = {
   "openai-chat": openAiWire,
   "openai-responses": openAiResponsesWire,
   "anthropic-messages": anthropicWire,
@@ -52,7 +52,9 @@ export class Sandbox extends Context.Service<
     })
   ).pipe(
     Layer.merge(
-      Layer.suspend(() => HttpRouter.serve(routes(Recall.make()), { disableLogger: true, disableListenLog: true }))
+      Layer.suspend(() =>
+        HttpRouter.serve(routes(Recall.makeSandboxMemory()), { disableLogger: true, disableListenLog: true })
+      )
     ),
     Layer.provide(
       NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0, gracefulShutdownTimeout: "1 second" })
@@ -60,19 +62,19 @@ export class Sandbox extends Context.Service<
   )
 }
 
-const routes = (recall: Recall.Recall) =>
+const routes = (recall: Recall.SandboxMemory) =>
   HttpRouter.use((router) =>
     Effect.forEach(Object.values(wires), (wire) => router.add("POST", wire.path, answer(wire, recall)))
   )
 
 const answer = Effect.fnUntraced(
-  function* (wire: Wire<Bytes>, recall: Recall.Recall) {
+  function* (wire: SimulatedProtocol<Bytes>, recall: Recall.SandboxMemory) {
     const request = yield* HttpServerRequest.HttpServerRequest
     const account = keyHeaders.map((name) => request.headers[name]).find((key) => key !== undefined) ?? ""
     const read = wire.read(yield* bodyOf(request), request.url, account.replace(/^Bearer /, ""))
-    if (Result.isFailure(read)) return refusal(wire, { _tag: "Invalid", message: read.failure })
+    if (Result.isFailure(read)) return errorResponse(wire, { _tag: "Invalid", message: read.failure })
     const prompt = read.success
-    const asked = Directives.parse(prompt.lastUserText)
+    const asked = Directives.parseDirectives(prompt.lastUserText)
     const faults = yield* recall.applying(asked.faults, {
       message: prompt.lastUserText,
       model: prompt.model,
@@ -83,7 +85,7 @@ const answer = Effect.fnUntraced(
       promptTokens: yield* recall.promptTokens(prompt),
       createdSeconds: Math.floor((yield* Clock.currentTimeMillis) / 1_000)
     })
-    return yield* stage(wire, prompt, reply, faults)
+    return yield* respondTo(wire, prompt, reply, faults)
   },
   Effect.provideService(HttpServerRequest.MaxBodySize, maxRequest)
 )

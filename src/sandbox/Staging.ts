@@ -4,25 +4,25 @@ import { HttpServerResponse } from "effect/http"
 
 import type { Fault, FaultName } from "./Directives.ts"
 import type { Prompt, Reply } from "./Prompt.ts"
-import type { Bytes, Complaint, Piece, Wire } from "./Wire.ts"
+import type { Bytes, SimulatedError, StreamPiece, SimulatedProtocol } from "./Wire.ts"
 
 /** The response to a prompt. It comes late, broken or not at all, when the faults say so. */
-export const stage = (
-  wire: Wire<Bytes>,
+export const respondTo = (
+  wire: SimulatedProtocol<Bytes>,
   prompt: Prompt,
   reply: Reply,
   faults: ReadonlyArray<Fault>
 ): Effect.Effect<HttpServerResponse.HttpServerResponse> => {
   const complaint = faults.flatMap((fault) => complaintOf(fault) ?? [])[0]
-  if (complaint !== undefined) return Effect.succeed(refusal(wire, complaint, retryAfterOf(faults)))
+  if (complaint !== undefined) return Effect.succeed(errorResponse(wire, complaint, retryAfterOf(faults)))
   if (has(faults, "html")) return Effect.succeed(webPage)
   return prompt.stream ? Effect.succeed(streamed(wire, prompt, reply, faults)) : plain(wire, prompt, reply, faults)
 }
 
 /** An error answer in the protocol's own words. */
-export const refusal = (
-  wire: Wire<Bytes>,
-  complaint: Complaint,
+export const errorResponse = (
+  wire: SimulatedProtocol<Bytes>,
+  complaint: SimulatedError,
   retryAfterSeconds?: number
 ): HttpServerResponse.HttpServerResponse => {
   const { status, body, headers } = wire.complain(complaint)
@@ -40,7 +40,7 @@ const millisOf = (faults: ReadonlyArray<Fault>, name: FaultName): number =>
 const retryAfterOf = (faults: ReadonlyArray<Fault>): number | undefined =>
   faults.find((fault) => fault.retryAfterSeconds !== undefined)?.retryAfterSeconds
 
-const complaintOf = ({ name, status }: Fault): Complaint | undefined => {
+const complaintOf = ({ name, status }: Fault): SimulatedError | undefined => {
   switch (name) {
     case "status":
       return { _tag: "Status", status }
@@ -67,7 +67,7 @@ const drop = Stream.fromEffect(Effect.delay(Effect.interrupt, lastWords))
 
 const bytesOf = (frame: Bytes): Uint8Array => (typeof frame === "string" ? new TextEncoder().encode(frame) : frame)
 
-const plain = (wire: Wire<Bytes>, prompt: Prompt, reply: Reply, faults: ReadonlyArray<Fault>) => {
+const plain = (wire: SimulatedProtocol<Bytes>, prompt: Prompt, reply: Reply, faults: ReadonlyArray<Fault>) => {
   const pause = millisOf(faults, "stall") + millisOf(faults, "slow") * reply.outputTokens
   const body = has(faults, "error-in-200") ? wire.complain({ _tag: "Overloaded" }).body : wire.answer(prompt, reply)
   const text = JSON.stringify(body)
@@ -78,15 +78,15 @@ const plain = (wire: Wire<Bytes>, prompt: Prompt, reply: Reply, faults: Readonly
   return Effect.delay(Effect.succeed(response), pause)
 }
 
-const streamed = (wire: Wire<Bytes>, prompt: Prompt, reply: Reply, faults: ReadonlyArray<Fault>) =>
+const streamed = (wire: SimulatedProtocol<Bytes>, prompt: Prompt, reply: Reply, faults: ReadonlyArray<Fault>) =>
   HttpServerResponse.stream(played(wire, wire.pieces(prompt, reply), faults), {
     contentType: wire.media ?? "text/event-stream",
     headers: { "cache-control": "no-cache" }
   })
 
 const played = (
-  wire: Wire<Bytes>,
-  pieces: ReadonlyArray<Piece<Bytes>>,
+  wire: SimulatedProtocol<Bytes>,
+  pieces: ReadonlyArray<StreamPiece<Bytes>>,
   faults: ReadonlyArray<Fault>
 ): Stream.Stream<Uint8Array> => {
   const opening = pieces.findIndex(({ isToken }) => isToken)
@@ -112,14 +112,14 @@ const played = (
 const packet = (frames: ReadonlyArray<Bytes>): Stream.Stream<Uint8Array> =>
   frames.length === 0 ? Stream.empty : Stream.succeed(Buffer.concat(frames.map(bytesOf)))
 
-const upToToken = (pieces: ReadonlyArray<Piece<Bytes>>, tokens: number): ReadonlyArray<Piece<Bytes>> => {
+const upToToken = (pieces: ReadonlyArray<StreamPiece<Bytes>>, tokens: number): ReadonlyArray<StreamPiece<Bytes>> => {
   let seen = 0
   const end = pieces.findIndex(({ isToken }) => isToken && ++seen > tokens)
   return end < 0 ? pieces.filter(({ isToken }) => isToken) : pieces.slice(0, end)
 }
 
 /** One write for all of it, or one per token with a pause before each. */
-const paced = (pieces: ReadonlyArray<Piece<Bytes>>, pauseMillis: number): Stream.Stream<Uint8Array> =>
+const paced = (pieces: ReadonlyArray<StreamPiece<Bytes>>, pauseMillis: number): Stream.Stream<Uint8Array> =>
   pauseMillis === 0
     ? packet(pieces.map(({ frame }) => frame))
     : Stream.mapEffect(Stream.fromIterable(pieces), ({ frame, isToken }) =>

@@ -77,7 +77,7 @@ const take = (directory: string, mark: string): number | undefined => {
 export const databaseIn = (directory: string): string => join(resolve(directory), "postgres")
 
 /** Takes the directory for as long as the scope lives, making it if need be; answers where the database's files go. */
-export const acquire = (path: string): Effect.Effect<string, DataDirectoryError, Scope.Scope> => {
+export const lockDataDirectory = (path: string): Effect.Effect<string, DataDirectoryError, Scope.Scope> => {
   const directory = resolve(path)
   const mark = join(directory, "gateway.pid")
   const taken = Effect.try({

@@ -15,7 +15,7 @@ import * as DataDirectory from "./DataDirectory.ts"
 import { migrate, requireMigrated, type SchemaMismatch } from "./Migrations.ts"
 import { connectTo } from "./PgliteWire.ts"
 
-export interface Options {
+export interface DatabaseOptions {
   readonly url?: Redacted.Redacted | undefined
   /** Where the embedded database lives when there is no URL. */
   readonly dataDir: string
@@ -42,10 +42,10 @@ export class Database extends Context.Service<
     readonly ping: Effect.Effect<void, SqlError.SqlError>
   }
 >()("tollgate/sql/Database") {
-  static readonly layer = (options: Options) => prepared(clientsOf(options), migrate)
+  static readonly layer = (options: DatabaseOptions) => prepared(clientsOf(options), migrate)
 
   /** For those who only look: fails where `layer` would migrate. */
-  static readonly layerUnchanged = (options: Options) => prepared(clientsOf(options), requireMigrated)
+  static readonly layerUnchanged = (options: DatabaseOptions) => prepared(clientsOf(options), requireMigrated)
 
   /** An embedded database that is gone with its scope. */
   static readonly layerMemory = Layer.suspend(() => prepared(embeddedIn("memory://"), migrate))
@@ -95,9 +95,9 @@ const embeddedIn = Effect.fnUntraced(function* (location: string) {
   return { engine: "embedded", general: client, ledger: client } satisfies Clients
 })
 
-const embedded = (dataDir: string) => Effect.flatMap(DataDirectory.acquire(dataDir), embeddedIn)
+const embedded = (dataDir: string) => Effect.flatMap(DataDirectory.lockDataDirectory(dataDir), embeddedIn)
 
-const clientsOf = ({ dataDir, poolSize, url }: Options) =>
+const clientsOf = ({ dataDir, poolSize, url }: DatabaseOptions) =>
   url === undefined ? embedded(dataDir) : postgresql(url, poolSize)
 
 const prepared = <E extends StartError>(

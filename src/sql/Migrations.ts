@@ -8,20 +8,20 @@
 import { Data, Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
 
-import { access } from "./migrations/0001_access.ts"
-import { ledger } from "./migrations/0002_ledger.ts"
-import { sessionPins } from "./migrations/0003_session_pins.ts"
-import { requestLog } from "./migrations/0004_request_log.ts"
-import { priceList } from "./migrations/0005_price_list.ts"
-import { recordedAnswers } from "./migrations/0006_recorded_answers.ts"
+import { accessMigration } from "./migrations/0001_access.ts"
+import { ledgerMigration } from "./migrations/0002_ledger.ts"
+import { sessionPinsMigration } from "./migrations/0003_session_pins.ts"
+import { requestLogMigration } from "./migrations/0004_request_log.ts"
+import { priceListMigration } from "./migrations/0005_price_list.ts"
+import { recordedAnswersMigration } from "./migrations/0006_recorded_answers.ts"
 
 export const migrations = {
-  "0001_access": access,
-  "0002_ledger": ledger,
-  "0003_session_pins": sessionPins,
-  "0004_request_log": requestLog,
-  "0005_price_list": priceList,
-  "0006_recorded_answers": recordedAnswers
+  "0001_access": accessMigration,
+  "0002_ledger": ledgerMigration,
+  "0003_session_pins": sessionPinsMigration,
+  "0004_request_log": requestLogMigration,
+  "0005_price_list": priceListMigration,
+  "0006_recorded_answers": recordedAnswersMigration
 }
 
 /** What must be there once all migrations are applied. */

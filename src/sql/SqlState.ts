@@ -12,5 +12,5 @@ export const sqlStateOf = (error: SqlError.SqlError): string | undefined => {
 const hopeless = ["22", "23", "42"]
 
 /** True when the same statement may succeed later, or its outcome is not known. */
-export const mayRecover = (error: SqlError.SqlError): boolean =>
+export const isTransient = (error: SqlError.SqlError): boolean =>
   !hopeless.includes(sqlStateOf(error)?.slice(0, 2) ?? "")

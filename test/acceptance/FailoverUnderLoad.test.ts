@@ -12,8 +12,9 @@ import { Context, Effect, Layer } from "effect"
 import { inject } from "vitest"
 
 import { as, at, chunksOf, costOf, eventually, type Json, settledBalance, textIn, user } from "../support/Chat.ts"
+import type { Environment } from "../support/GatewayEnvironment.ts"
 import { openaiChunk, openaiUsageChunk } from "../support/ScriptedProvider.ts"
-import { type Environment, layerGateway, onEngines, type Services, TestGateway, usd } from "../support/TestGateway.ts"
+import { layerGateway, onEngines, type Services, TestGateway, usd } from "../support/TestGateway.ts"
 
 interface Endpoint {
   readonly url: string

@@ -6,7 +6,7 @@ import { Context, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import OpenAI from "openai"
 
-import { maxAnswerBytes } from "../../src/idempotency/RecordedAnswers.ts"
+import { maxRecordedBytes } from "../../src/idempotency/RecordedAnswers.ts"
 import { as, chunksOf, costOf, eventually, receiptOf, settledBalance, textIn, user } from "../support/Chat.ts"
 import * as Scripted from "../support/ScriptedProvider.ts"
 import { ScriptedProvider } from "../support/ScriptedProvider.ts"
@@ -211,7 +211,7 @@ describeScripted("An attempt under an Idempotency-Key", (it) => {
         const provider = yield* ScriptedProvider
         const tenant = yield* gateway.tenant("1")
         const headers = keyed(tenant)
-        yield* provider.script(Scripted.answers("x".repeat(maxAnswerBytes)))
+        yield* provider.script(Scripted.answers("x".repeat(maxRecordedBytes)))
         const answer = yield* gateway.chat({ ...hello, stream }, headers)
         assert.strictEqual(answer.status, 200)
         assertConflict(yield* gateway.chat({ ...hello, stream }, headers), /over 1048576 bytes.*\/v1\/generations\//)

@@ -143,7 +143,7 @@ describeOnEngines("ApiKeys", (suite) => {
           failures.map(({ reason }) => ("what" in reason ? reason.what : reason._tag)),
           ["environment", "key", "key", "organization", "NameTaken", "NameTaken"]
         )
-        const places = yield* organizations.places
+        const places = yield* organizations.environments
         assert.strictEqual(places.find((place) => place.environment.id === environment)?.project.name, "shop")
       })
     )

@@ -34,7 +34,7 @@ describeOnEngines("Bootstrap", (suite) => {
         const keys = yield* ApiKeys
         const callers = yield* Effect.forEach(shown, keys.authenticate)
         assert.strictEqual(callers[0]?.organization, firstOrganization)
-        assert.strictEqual((yield* (yield* Organizations).places).length, 1)
+        assert.strictEqual((yield* (yield* Organizations).environments).length, 1)
       })
     )
 
@@ -53,7 +53,7 @@ describeOnEngines("Bootstrap", (suite) => {
         yield* empty
         const crash = bootstrap({ announce: () => Effect.die("killed") })
         yield* Effect.exit(crash)
-        assert.deepStrictEqual(yield* (yield* Organizations).places, [])
+        assert.deepStrictEqual(yield* (yield* Organizations).environments, [])
         assert.strictEqual((yield* start()).shown.length, 1)
       })
     )

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 import { audit, differences, unexplained } from "../../src/audit/Audit.ts"
-import type { Check, Finding } from "../../src/audit/Judgement.ts"
+import type { CheckName, Finding } from "../../src/audit/RequestChecks.ts"
 import type { OrganizationId, RequestId } from "../../src/domain/Ids.ts"
 import { funded, newRequest, withLedger } from "../ledger/TestLedger.ts"
 import { describeOnEngines } from "../support/TestDatabase.ts"
@@ -64,7 +64,7 @@ const history = Effect.gen(function* () {
 }).pipe(withLedger)
 
 interface Corruption {
-  readonly named: Check | ReadonlyArray<Check>
+  readonly named: CheckName | ReadonlyArray<CheckName>
   readonly sql: (history: History) => string
 }
 

@@ -22,7 +22,7 @@ import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
 import { chargeForDelivered } from "../../src/ledger/Pricing.ts"
 import * as PriceList from "../../src/receipts/PriceList.ts"
 import type { Receipt } from "../../src/receipts/Receipt.ts"
-import { encode } from "../../src/receipts/StoredReceipt.ts"
+import { encodeReceipt } from "../../src/receipts/StoredReceipt.ts"
 import { newRequest, pico } from "../ledger/TestLedger.ts"
 
 /** A chat model with a tier, at this price of its input, and a transcription model priced by the time. */
@@ -55,7 +55,7 @@ const overlay = (input: string) =>
 
 /** Runs at prices that are stored first, as a gateway does. */
 export const atPrice = (input: string) =>
-  PriceList.layer.pipe(
+  PriceList.priceListLayer.pipe(
     Layer.provideMerge(
       Catalog.layer({
         overlay: overlay(input),
@@ -116,7 +116,7 @@ const receiptOf = Effect.fnUntraced(function* (
 const log = Effect.fnUntraced(function* (receipt: Receipt) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`INSERT INTO request_log (id, organization_id, at, receipt)
-    VALUES (${receipt.id}, ${receipt.organization}, now(), ${encode(receipt)}::text::jsonb)`
+    VALUES (${receipt.id}, ${receipt.organization}, now(), ${encodeReceipt(receipt)}::text::jsonb)`
 })
 
 /** One request from its hold to its receipt, as the gateway does it. */

@@ -1,12 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Result } from "effect"
 
-import { Catalog, load, type Sources } from "../../src/catalog/Catalog.ts"
+import { Catalog, loadCatalog, type CatalogSources } from "../../src/catalog/Catalog.ts"
 import { servesTier } from "../../src/catalog/Model.ts"
 import type { Provider } from "../../src/catalog/Provider.ts"
 import { providerId } from "../../src/domain/Ids.ts"
 
-const shipped = Result.getOrThrow(load())
+const shipped = Result.getOrThrow(loadCatalog())
 
 const accountOf = (provider: Provider, key = "key") => ({
   provider,
@@ -16,7 +16,7 @@ const accountOf = (provider: Provider, key = "key") => ({
 
 /** A catalog with these providers switched on. */
 const catalog = (on: ReadonlyArray<string>, overlay?: object, key = "key") => {
-  const sources: Sources = {
+  const sources: CatalogSources = {
     overlay: overlay === undefined ? undefined : JSON.stringify(overlay),
     account: (provider) => Effect.succeed(on.includes(provider.id) ? accountOf(provider, key) : undefined)
   }

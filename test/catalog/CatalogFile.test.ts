@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 
-import { load, loadFiles } from "../../src/catalog/Catalog.ts"
+import { loadCatalog, loadCatalogFiles } from "../../src/catalog/Catalog.ts"
 import { axes } from "../../src/catalog/Model.ts"
 import { costOf, type Price } from "../../src/catalog/Price.ts"
 import { none } from "../../src/domain/Usage.ts"
@@ -23,13 +23,13 @@ const catalogWith = (parts: { provider?: object; model?: object; endpoint?: obje
 })
 
 const only = (json: unknown) => {
-  const model = Result.getOrThrow(loadFiles([json])).models.get("acme-1")
+  const model = Result.getOrThrow(loadCatalogFiles([json])).models.get("acme-1")
   if (model === undefined) throw new Error("not loaded")
   return model
 }
 
 const faultOf = (json: unknown) => {
-  const result = loadFiles([json])
+  const result = loadCatalogFiles([json])
   return Result.isFailure(result) ? result.failure : undefined
 }
 
@@ -161,7 +161,7 @@ describe("CatalogFile", () => {
   }
 
   it("refuses an operator's file that is not JSON", () => {
-    const result = load("{")
+    const result = loadCatalog("{")
     assert.isTrue(Result.isFailure(result) && result.failure.message.startsWith("is not JSON"))
   })
 

@@ -3,29 +3,29 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 
 import shipped from "../../src/catalog/catalog.json" with { type: "json" }
-import { type CatalogFile, fromJson } from "../../src/catalog/CatalogFile.ts"
+import { type CatalogFile, catalogFileFromJson } from "../../src/catalog/CatalogFile.ts"
 import { type Axis, axes, type Profile } from "../../src/catalog/Model.ts"
-import type { Tier } from "../../src/domain/Reasoning.ts"
+import type { ReasoningTier } from "../../src/domain/Reasoning.ts"
 import type { Subjects } from "../../tools/capability-profiles/Derivation.ts"
 import { sourceDates } from "../../tools/capability-profiles/Scale.ts"
 import subjects from "../../tools/capability-profiles/subjects.json" with { type: "json" }
 
 type Entry = NonNullable<CatalogFile["models"]>[number]
 
-const models = Result.getOrThrow(fromJson(shipped)).models ?? []
+const models = Result.getOrThrow(catalogFileFromJson(shipped)).models ?? []
 const bySubject: Subjects = subjects
-const served = ({ reasoning }: Entry): ReadonlyArray<Tier> => [
+const served = ({ reasoning }: Entry): ReadonlyArray<ReasoningTier> => [
   ...(reasoning?.support === "always" ? [] : (["none"] as const)),
   ...((reasoning?.support ?? "none") === "none" ? [] : (["low", "high"] as const))
 ]
 
-const profile = (id: string, tier: Tier): Profile => {
+const profile = (id: string, tier: ReasoningTier): Profile => {
   const found = models.find((model) => model.id === id)?.profiles?.[tier]
   if (found === undefined) throw new Error(`${id} has no profile at tier ${tier}`)
   return found
 }
 
-const estimatedAt = ({ profile_estimates: estimates = [] }: Entry, tier: Tier): ReadonlyArray<Axis> =>
+const estimatedAt = ({ profile_estimates: estimates = [] }: Entry, tier: ReasoningTier): ReadonlyArray<Axis> =>
   estimates.flatMap((estimate) => (estimate.tiers.includes(tier) ? (estimate.axes ?? axes) : []))
 
 describe("the shipped profiles", () => {
@@ -84,7 +84,7 @@ describe("the shipped profiles", () => {
 })
 
 /** The stronger first. */
-const orders: ReadonlyArray<readonly [Axis, Tier, ReadonlyArray<string>]> = [
+const orders: ReadonlyArray<readonly [Axis, ReasoningTier, ReadonlyArray<string>]> = [
   ["coding", "high", ["gpt-5.5", "gpt-5.4-mini", "gpt-5-nano"]],
   ["coding", "high", ["gpt-5.4", "gpt-5-mini", "gpt-5-nano", "gpt-oss-20b"]],
   ["coding", "high", ["claude-opus-4-8", "claude-haiku-4-5"]],

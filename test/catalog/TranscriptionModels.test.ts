@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Result, Schema } from "effect"
 
-import { Catalog, load, loadFiles } from "../../src/catalog/Catalog.ts"
+import { Catalog, loadCatalog, loadCatalogFiles } from "../../src/catalog/Catalog.ts"
 import { billedMillis, costOf, type Price } from "../../src/catalog/Price.ts"
 import { none } from "../../src/domain/Usage.ts"
 import { readText } from "../support/SourceTree.ts"
@@ -18,7 +18,7 @@ const catalogWith = (parts: { model?: object; endpoint?: object } = {}) => ({
 })
 
 const only = (json: unknown) => {
-  const model = Result.getOrThrow(loadFiles([json])).models.get("ear")
+  const model = Result.getOrThrow(loadCatalogFiles([json])).models.get("ear")
   if (model === undefined) throw new Error("not loaded")
   return model
 }
@@ -86,7 +86,7 @@ const faults: Record<string, readonly [json: unknown, path: string, message: str
 describe("transcription models of a catalog file", () => {
   for (const [name, [json, path, message]] of Object.entries(faults)) {
     it(`are refused, with the path: ${name}`, () => {
-      const error = Result.getOrThrow(Result.flip(load(JSON.stringify(json))))
+      const error = Result.getOrThrow(Result.flip(loadCatalog(JSON.stringify(json))))
       assert.strictEqual(error.path, path)
       assert.include(error.message, `${path}: `)
       assert.include(error.message, message)
@@ -133,7 +133,7 @@ describe("transcription models of a catalog file", () => {
 
   it("and the rest of the example in the README load as they are written there", () => {
     const [, example = ""] = /### The catalog[^]*?```json\n([^]*?)```/.exec(readText("README.md") ?? "") ?? []
-    const { models, providers } = Result.getOrThrow(load(example))
+    const { models, providers } = Result.getOrThrow(loadCatalog(example))
     assert.deepStrictEqual(
       ["whisper-local", "llama-local"].map((id) => models.get(id)?.kind),
       ["transcription", "chat"]
@@ -179,7 +179,7 @@ const spotPrices: Record<string, readonly [bigint, bigint, bigint] | bigint> = {
 
 describe("the shipped transcription models", () => {
   it("are these, at these prices", () => {
-    const shipped = [...Result.getOrThrow(load()).models.values()].filter(({ kind }) => kind === "transcription")
+    const shipped = [...Result.getOrThrow(loadCatalog()).models.values()].filter(({ kind }) => kind === "transcription")
     const prices = shipped.map(({ endpoints: [{ price }], id }) => {
       const { audioHour, audioInput, input, output } = price.rates
       return [id, audioHour ?? [input, audioInput, output]]

@@ -77,7 +77,7 @@ describe("tollgate route rank", () => {
     }).pipe(
       Effect.provide(
         Router.layer.pipe(
-          Layer.provide(RouteCatalog.layer({ catalog: Option.none(), everyModel: true })),
+          Layer.provide(RouteCatalog.routeCatalogLayer({ catalog: Option.none(), everyModel: true })),
           Layer.provide(NodeServices.layer)
         )
       )

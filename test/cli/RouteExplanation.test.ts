@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import { explanationOf, textOf } from "../../src/cli/RouteExplanation.ts"
-import { rank } from "../../src/routing/Ranking.ts"
-import type { Ask } from "../../src/routing/Router.ts"
+import { explanationOf, explanationText } from "../../src/cli/RouteExplanation.ts"
+import { rankModels } from "../../src/routing/Ranking.ts"
+import type { RoutingRequest } from "../../src/routing/RoutingRequest.ts"
 import { askOf, flatProfile, image, modelOf, requestOf, tool } from "../routing/TestModels.ts"
 
 const models = [
@@ -15,8 +15,8 @@ const models = [
 
 const demand = { predict: () => ({ levels: flatProfile(0, { math: 0.8, coding: 0.42 }), difficulty: 0.5 }) }
 
-const textFor = (ask: Ask, among = models) =>
-  textOf(explanationOf({ latencyMillis: 0.25, ranking: rank(among, ask, demand) }))
+const textFor = (ask: RoutingRequest, among = models) =>
+  explanationText(explanationOf({ latencyMillis: 0.25, ranking: rankModels(among, ask, demand) }))
 
 describe("the explanation of a choice", () => {
   it("shows what is asked, what each candidate lacks, who is refused and why, and the choice", () => {
@@ -25,7 +25,7 @@ describe("the explanation of a choice", () => {
       maxOutputTokens: 10,
       reasoning: { effort: "high", exclude: false }
     })
-    const [near, nearer, far] = rank(models, askOf(request), demand).candidates.map(({ distance }) =>
+    const [near, nearer, far] = rankModels(models, askOf(request), demand).candidates.map(({ distance }) =>
       distance.toFixed(4)
     )
     assert.deepStrictEqual(textFor(askOf(request)), [

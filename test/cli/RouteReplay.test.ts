@@ -8,10 +8,10 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 
-import { Catalog, loadInstead, serve } from "../../src/catalog/Catalog.ts"
+import { Catalog, loadReplacementCatalog, serve } from "../../src/catalog/Catalog.ts"
 import { axes } from "../../src/catalog/Model.ts"
 import * as Accounts from "../../src/catalog/ProviderAccounts.ts"
-import { jsonOf, replayed, textOf } from "../../src/cli/RouteReplay.ts"
+import { replayJson, replayed, replayText } from "../../src/cli/RouteReplay.ts"
 import { modelId } from "../../src/domain/Ids.ts"
 import type { RoutingFeatures } from "../../src/receipts/Receipt.ts"
 import { RequestLog } from "../../src/receipts/RequestLog.ts"
@@ -43,7 +43,7 @@ const layerOnly = Layer.provideMerge(
   Router.layer,
   Layer.effect(
     Catalog,
-    Effect.map(Effect.fromResult(loadInstead(catalogText)), (assembly) =>
+    Effect.map(Effect.fromResult(loadReplacementCatalog(catalogText)), (assembly) =>
       Catalog.of(
         serve(
           assembly,
@@ -83,7 +83,7 @@ describeOnEngines("tollgate route replay", (suite) => {
         const stored = sql<{ readonly n: number }>`SELECT count(*)::int AS n FROM request_log`
         yield* Effect.repeat(stored, { until: ([row]) => row?.n === logged })
 
-        const last = jsonOf(yield* replayed(1_001), "v1")
+        const last = replayJson(yield* replayed(1_001), "v1")
         assert.deepStrictEqual(
           [last.requests, last.replayed, last.skipped.not_routed, last.skipped.without_features],
           [1_001, 667, 334, 0]
@@ -98,9 +98,9 @@ describeOnEngines("tollgate route replay", (suite) => {
 
         yield* sql`UPDATE request_log SET receipt = '{"from":"the future"}' WHERE id = ${receiptOf(2).id}`
         const all = yield* replayed(5_000)
-        const { skipped } = jsonOf(all, "v1")
+        const { skipped } = replayJson(all, "v1")
         assert.deepStrictEqual(skipped, { not_routed: 399, without_features: 1, unreadable: 1 })
-        const text = textOf(all, "v1").join("\n")
+        const text = replayText(all, "v1").join("\n")
         assert.include(text, "1200 requests, 1970-01-01T00:00:00.000Z to 1970-01-01T00:19:59.000Z; catalog v1")
         assert.match(text, /^only +0 +0\.0% +799 +100\.0%$/m)
         assert.include(text, "Another model: 799 requests (100.0%), of which 0 none could answer")
@@ -111,7 +111,7 @@ describeOnEngines("tollgate route replay", (suite) => {
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* sql`TRUNCATE request_log`
-        assert.strictEqual(jsonOf(yield* replayed(10), "v1").requests, 0)
+        assert.strictEqual(replayJson(yield* replayed(10), "v1").requests, 0)
       })
     )
   })

@@ -8,7 +8,7 @@ import { picodollars } from "../../src/domain/Money.ts"
 import { none } from "../../src/domain/Usage.ts"
 import type { Receipt, RoutingFeatures } from "../../src/receipts/Receipt.ts"
 import { exclusionOf, requirementsOf } from "../../src/routing/Eligibility.ts"
-import { rank, rankFeatures } from "../../src/routing/Ranking.ts"
+import { rankModels, rankFeatures } from "../../src/routing/Ranking.ts"
 import { features as plainFeatures, receiptOf } from "../receipts/receipts.ts"
 import { flatProfile, modelOf } from "../routing/TestModels.ts"
 
@@ -25,7 +25,7 @@ const tallyOf = (models: ReadonlyArray<Model>): RouteTally => {
     }
   }
   return new RouteTally(catalog, {
-    rank: (ask) => rank(models, ask, { predict: () => assert.fail("there is no conversation") }),
+    rank: (ask) => rankModels(models, ask, { predict: () => assert.fail("there is no conversation") }),
     rankFeatures: (features, allowed) => rankFeatures(models, features, allowed),
     exclusionOf: (model, ask) => exclusionOf(model, requirementsOf(ask), ask.allowed)
   })

@@ -5,8 +5,8 @@ import process from "node:process"
 
 import { Effect } from "effect"
 
+import type { Environment } from "../support/GatewayEnvironment.ts"
 import { root } from "../support/SourceTree.ts"
-import type { Environment } from "../support/TestGateway.ts"
 
 export interface Ended {
   readonly code: number

@@ -7,13 +7,13 @@ import {
   nearestEffort,
   normalise,
   type ReasoningFields,
-  type Tier,
-  tierOf
+  type ReasoningTier,
+  reasoningTierOf
 } from "../../src/domain/Reasoning.ts"
 
 /** The contract's rules on a routed request: the fields, what they become, and the tier they restrict to. */
 const routed: ReadonlyArray<
-  readonly [fields: ReasoningFields, normalised: object | undefined, tier: Tier | undefined]
+  readonly [fields: ReasoningFields, normalised: object | undefined, tier: ReasoningTier | undefined]
 > = [
   [{}, { enabled: true, effort: "high", exclude: false }, "high"],
   [{ reasoning: {} }, { exclude: false }, undefined],
@@ -40,7 +40,7 @@ describe("Reasoning", () => {
     it(`reads ${JSON.stringify(fields)} as tier ${tier ?? "open"}`, () => {
       const reasoning = normalise(fields, { routed: true })
       assert.deepStrictEqual(reasoning, normalised as typeof reasoning)
-      assert.strictEqual(tierOf(reasoning), tier)
+      assert.strictEqual(reasoningTierOf(reasoning), tier)
     })
   }
 

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 
 import type { ChatRequest } from "../../src/domain/Conversation.ts"
-import { audioTokens, promptTokens, textTokens } from "../../src/domain/TokenCount.ts"
+import { audioTokens, estimatePromptTokens, textTokens } from "../../src/domain/TokenCount.ts"
 
 /** Texts of our own with their exact size in OpenAI's `o200k_base`. */
 const counted = [
@@ -107,12 +107,12 @@ describe("TokenCount", () => {
 
   it("counts an image flat and audio by its length", () => {
     const image = request({ messages: [user({ type: "image", url: `data:image/png;base64,${"A".repeat(90_000)}` })] })
-    assert.approximately(promptTokens(image), 1_000, 10)
+    assert.approximately(estimatePromptTokens(image), 1_000, 10)
     // Ten seconds of 16 kHz mono WAV.
     const data = "A".repeat((320_000 * 4) / 3)
     const audio = request({ messages: [user({ type: "audio", format: "wav", data }, { type: "text", text: "What?" })] })
     assert.strictEqual(audioTokens(audio), 320)
-    assert.isAbove(promptTokens(audio), 320)
+    assert.isAbove(estimatePromptTokens(audio), 320)
     assert.strictEqual(audioTokens(image), 0)
   })
 
@@ -126,7 +126,7 @@ describe("TokenCount", () => {
 
   it("counts tools, the answer's schema and the calls of earlier turns", () => {
     const schema = { type: "object", properties: { city: { type: "string", description: "Name of the city" } } }
-    const plain = promptTokens(request({ messages: [user({ type: "text", text: "Hi" })] }))
+    const plain = estimatePromptTokens(request({ messages: [user({ type: "text", text: "Hi" })] }))
     const tools = [{ name: "get_weather", description: "The weather of a city", parameters: schema }]
     const called = {
       role: "assistant",
@@ -141,7 +141,7 @@ describe("TokenCount", () => {
     ]
     for (const parts of more) {
       const messages = parts.messages ?? [user({ type: "text", text: "Hi" })]
-      assert.isAbove(promptTokens(request({ ...parts, messages })), plain + 10)
+      assert.isAbove(estimatePromptTokens(request({ ...parts, messages })), plain + 10)
     }
   })
 })

@@ -7,7 +7,7 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 
 import { ApiKeys } from "../../src/access/ApiKeys.ts"
-import { load } from "../../src/catalog/Catalog.ts"
+import { loadCatalog } from "../../src/catalog/Catalog.ts"
 import { costOf } from "../../src/catalog/Price.ts"
 import {
   environmentId,
@@ -87,7 +87,7 @@ export const read = (url: string) =>
     } satisfies Books
   }).pipe(Effect.provide(database(url)), Effect.orDie)
 
-const price = Result.getOrThrow(load()).models.get(modelId("gpt-4o-mini"))?.endpoints[0].price
+const price = Result.getOrThrow(loadCatalog()).models.get(modelId("gpt-4o-mini"))?.endpoints[0].price
 
 /** What a whole answer to this job costs. */
 export const costOfJob = (job: number): bigint => {

@@ -7,7 +7,7 @@ import type { CompletionEvent } from "../../src/domain/Completion.ts"
 import { broken, type Failure } from "../../src/domain/Failure.ts"
 import { Meter } from "../../src/gateway/Meter.ts"
 import { ReceiptDraft } from "../../src/gateway/ReceiptDraft.ts"
-import { type ClosingSignal, metered } from "../../src/gateway/Settlement.ts"
+import { type DrainSignal, metered } from "../../src/gateway/Settlement.ts"
 import { callOf, finish, holdOf, request, targetOf, text, usage } from "./calls.ts"
 
 const stopped = Cause.interrupt(1)
@@ -21,7 +21,7 @@ const read = Effect.fnUntraced(function* (
     readonly take?: number
     readonly held?: bigint
     readonly end?: Cause.Cause<never>
-    readonly closing?: ClosingSignal
+    readonly closing?: DrainSignal
   } = {}
 ) {
   const target = targetOf("m")

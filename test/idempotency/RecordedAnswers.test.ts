@@ -5,24 +5,24 @@ import { TestClock } from "effect/testing"
 
 import { organizationId, requestId } from "../../src/domain/Ids.ts"
 import {
-  type Answer,
-  type Known,
-  maxAnswerBytes,
-  type Question,
+  type RecordedAnswer,
+  type ClaimResult,
+  maxRecordedBytes,
+  type IdempotentRequest,
   RecordedAnswers
 } from "../../src/idempotency/RecordedAnswers.ts"
 import { describeOnEngines, layerUnreachable, whileLocked } from "../support/TestDatabase.ts"
 
 const organization = organizationId("018f0000-0000-7000-8000-00000000000a")
 const bytes = (text: string) => new TextEncoder().encode(text)
-const answer: Answer = { contentType: "application/json", body: bytes(`{"said":"héllo \\u0000"}`) }
+const answer: RecordedAnswer = { contentType: "application/json", body: bytes(`{"said":"héllo \\u0000"}`) }
 
 /** The request with this number. */
 const ids = (number: number) => requestId(`018f0000-0000-7000-9000-${String(number).padStart(12, "0")}`)
 
 const about =
   (key: string, body = "body") =>
-  (number: number): Question => ({
+  (number: number): IdempotentRequest => ({
     organization,
     endpoint: "chat.completions",
     key,
@@ -30,19 +30,19 @@ const about =
     request: ids(number)
   })
 
-const ask = Effect.fnUntraced(function* (question: Question) {
-  return yield* (yield* RecordedAnswers).ask(question)
+const ask = Effect.fnUntraced(function* (question: IdempotentRequest) {
+  return yield* (yield* RecordedAnswers).claim(question)
 })
 
-const claim = Effect.fnUntraced(function* (question: Question) {
+const claim = Effect.fnUntraced(function* (question: IdempotentRequest) {
   const known = yield* ask(question)
   return known._tag === "Claimed" ? known : assert.fail(`${known._tag} instead of a claim`)
 })
 
 /** Claims, and lets go without an end. */
-const attempt = (question: Question) => Effect.scoped(Effect.map(claim(question), ({ request }) => request))
+const attempt = (question: IdempotentRequest) => Effect.scoped(Effect.map(claim(question), ({ request }) => request))
 
-const told = (known: Known): unknown =>
+const told = (known: ClaimResult): unknown =>
   known._tag === "Answered" ? { ...known.answer, body: new Uint8Array(known.answer.body) } : known._tag
 
 const recorded = { contentType: answer.contentType, body: answer.body }
@@ -58,7 +58,7 @@ const pass = Effect.fnUntraced(function* (duration: Duration.Input) {
 })
 
 /** Asks in the background, and again when virtual time has outrun the database. */
-const waitFor = (question: Question) => Effect.forkChild(Effect.retry(ask(question), { times: 1_000 }))
+const waitFor = (question: IdempotentRequest) => Effect.forkChild(Effect.retry(ask(question), { times: 1_000 }))
 
 /** How many seconds pass until it is done. */
 const secondsUntil = Effect.fnUntraced(function* (waiting: Fiber.Fiber<unknown, unknown>) {
@@ -93,7 +93,7 @@ describeOnEngines("RecordedAnswers", (suite) => {
       Effect.gen(function* () {
         const question = about("scope")
         yield* Effect.flatMap(claim(question(1)), ({ end }) => end(answer))
-        const others: ReadonlyArray<Question> = [
+        const others: ReadonlyArray<IdempotentRequest> = [
           { ...question(2), organization: organizationId("018f0000-0000-7000-8000-00000000000b") },
           { ...question(3), endpoint: "audio.transcriptions" },
           { ...question(4), key: "scopes" }
@@ -105,8 +105,8 @@ describeOnEngines("RecordedAnswers", (suite) => {
 
     it.effect("are not kept beyond the bound, but known to have been", () =>
       Effect.gen(function* () {
-        const largest = { ...answer, body: new Uint8Array(maxAnswerBytes) }
-        const larger = { ...answer, body: new Uint8Array(maxAnswerBytes + 1) }
+        const largest = { ...answer, body: new Uint8Array(maxRecordedBytes) }
+        const larger = { ...answer, body: new Uint8Array(maxRecordedBytes + 1) }
         yield* Effect.flatMap(claim(about("largest")(1)), ({ end }) => end(largest))
         yield* Effect.flatMap(claim(about("larger")(2)), ({ end }) => end(larger))
         yield* Effect.flatMap(claim(about("left")(3)), ({ end }) => end("client_left"))

@@ -6,7 +6,7 @@ import { picodollars } from "../../src/domain/Money.ts"
 import { textTokens } from "../../src/domain/TokenCount.ts"
 import type { AudioLength, Transcript, TranscriptionRequest } from "../../src/domain/Transcription.ts"
 import { none } from "../../src/domain/Usage.ts"
-import { billedUsage, estimateTranscription, type Priced } from "../../src/ledger/TranscriptionPricing.ts"
+import { billedUsage, estimateTranscription, type PricedEndpoint } from "../../src/ledger/TranscriptionPricing.ts"
 
 const rate = (amount: bigint) => picodollars(amount)
 const rates = { input: rate(1n), cacheRead: rate(1n), cacheWrite5m: rate(1n), cacheWrite1h: rate(1n) }
@@ -26,8 +26,8 @@ const timePrice: Price = {
   minimumAudioMillis: 10_000
 }
 
-const byToken: Priced = { protocol: "openai-transcription", price: tokenPrice, maxOutputTokens: 2_000 }
-const byTime: Priced = { ...byToken, price: timePrice }
+const byToken: PricedEndpoint = { protocol: "openai-transcription", price: tokenPrice, maxOutputTokens: 2_000 }
+const byTime: PricedEndpoint = { ...byToken, price: timePrice }
 
 const requestOf = (millis: number, more: Partial<TranscriptionRequest> = {}): TranscriptionRequest => ({
   file: { name: "a.wav", extension: "wav", bytes: new Uint8Array(1) },
@@ -42,7 +42,7 @@ const silent: Transcript = { text, usage: undefined }
 
 describe("estimateTranscription", () => {
   it("holds the audio, the prompt and as many words as a fast speaker says", () => {
-    const cases: ReadonlyArray<readonly [Priced, TranscriptionRequest, bigint]> = [
+    const cases: ReadonlyArray<readonly [PricedEndpoint, TranscriptionRequest, bigint]> = [
       [byToken, requestOf(1_000), 10n * 100n + 6n * 10_000n],
       [byToken, requestOf(1), 100n + 10_000n],
       [byToken, requestOf(1_000, { prompt: "hello" }), 1n + 10n * 100n + 6n * 10_000n],
@@ -86,7 +86,7 @@ describe("billedUsage", () => {
     assert.deepStrictEqual(billedUsage(byToken, request, silent), { usage: derived, estimated: true })
     const short = { ...byToken, maxOutputTokens: 3 }
     assert.strictEqual(billedUsage(short, request, silent).usage.output, 3)
-    const chat: Priced = { ...byToken, protocol: "openai-chat" }
+    const chat: PricedEndpoint = { ...byToken, protocol: "openai-chat" }
     assert.strictEqual(billedUsage(chat, request, silent).usage.audioInput, 39)
     assert.strictEqual(billedUsage(byToken, request, { text: "", usage: undefined }).usage.output, 0)
   })

@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 import { Catalog } from "../../src/catalog/Catalog.ts"
-import { decode, record } from "../../src/receipts/PriceList.ts"
+import { decodePrice, recordPrices } from "../../src/receipts/PriceList.ts"
 import { atPrice } from "../audit/history.ts"
 import { describeOnEngines } from "../support/TestDatabase.ts"
 
@@ -17,12 +17,12 @@ describeOnEngines("PriceList", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { models, version } = yield* Catalog
-      yield* Effect.all([record, record, record], { concurrency: "unbounded" })
+      yield* Effect.all([recordPrices, recordPrices, recordPrices], { concurrency: "unbounded" })
       const rows = yield* sql<Row>`SELECT endpoint, price FROM price_list WHERE catalog_version = ${version}`
       const stored = new Map(rows.map(({ endpoint, price }) => [endpoint, price]))
       const endpoints = models.flatMap((model) => model.endpoints)
       assert.strictEqual(rows.length, endpoints.length)
-      for (const { id, price } of endpoints) assert.deepStrictEqual(yield* decode(stored.get(id)), price)
+      for (const { id, price } of endpoints) assert.deepStrictEqual(yield* decodePrice(stored.get(id)), price)
     }).pipe(Effect.provide(atPrice("1.25")))
   )
 
@@ -30,7 +30,7 @@ describeOnEngines("PriceList", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { version } = yield* Catalog
-      yield* record
+      yield* recordPrices
       const [row] = yield* sql<Row>`
         SELECT price FROM price_list WHERE catalog_version = ${version} AND endpoint = 'acme/acme-1'`
       const rates = (input: string, output: string, cacheRead: string, write: string) => ({
@@ -46,7 +46,7 @@ describeOnEngines("PriceList", (it) => {
         tiers: [{ abovePromptTokens: 200_000, rates: rates("4000000", "16000000", "4000000", "4000000") }]
       }
       assert.deepStrictEqual(row?.price, old)
-      assert.strictEqual((yield* decode(old)).rates.cacheWrite1h, 1_500_000n as never)
+      assert.strictEqual((yield* decodePrice(old)).rates.cacheWrite1h, 1_500_000n as never)
     }).pipe(Effect.provide(atPrice("1.25")))
   )
 

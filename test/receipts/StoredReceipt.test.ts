@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 
-import { decode, encode, StoredReceipt } from "../../src/receipts/StoredReceipt.ts"
+import { decodeReceipt, encodeReceipt, StoredReceipt } from "../../src/receipts/StoredReceipt.ts"
 import { organization, receiptOf } from "./receipts.ts"
 
 /** A receipt as the first version wrote it. */
@@ -34,22 +34,22 @@ describe("StoredReceipt", () => {
     ({ receipt }) =>
       Effect.gen(function* () {
         // Text is compared as it is stored: with what PostgreSQL has no room for replaced.
-        const stored = JSON.parse(encode(receipt))
-        assert.deepStrictEqual(JSON.parse(encode(yield* decode(stored))), stored)
-        assert.strictEqual((yield* decode(stored)).cost, receipt.cost)
+        const stored = JSON.parse(encodeReceipt(receipt))
+        assert.deepStrictEqual(JSON.parse(encodeReceipt(yield* decodeReceipt(stored))), stored)
+        assert.strictEqual((yield* decodeReceipt(stored)).cost, receipt.cost)
       }),
     { arbitrary: { runs: 200 } }
   )
 
   it.effect("reads the receipts of versions that knew neither audio nor end users, and adds nothing to them", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(JSON.parse(encode(yield* decode(old))), old)
+      assert.deepStrictEqual(JSON.parse(encodeReceipt(yield* decodeReceipt(old))), old)
     })
   )
 
   it.effect("changes nothing of a receipt of plain text", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* decode(JSON.parse(encode(receiptOf(1)))), receiptOf(1))
+      assert.deepStrictEqual(yield* decodeReceipt(JSON.parse(encodeReceipt(receiptOf(1)))), receiptOf(1))
     })
   )
 })

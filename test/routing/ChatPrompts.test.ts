@@ -9,7 +9,7 @@ import { Result, Schema } from "effect"
 
 import { axes } from "../../src/catalog/Model.ts"
 import { trainedDemand } from "../../src/routing/TrainedDemand.ts"
-import { read, shipped } from "../../src/routing/Weights.ts"
+import { readWeights, shippedWeights } from "../../src/routing/Weights.ts"
 import { areaUnderCurve } from "../../tools/router-training/Measures.ts"
 import { requestOf } from "./TestModels.ts"
 
@@ -17,7 +17,7 @@ const Row = Schema.fromJsonString(
   Schema.Struct({ lang: Schema.String, category: Schema.String, grade: Schema.Int, prompt: Schema.String })
 )
 
-const demand = trainedDemand(Result.getOrThrow(read(shipped)))
+const demand = trainedDemand(Result.getOrThrow(readWeights(shippedWeights)))
 
 const rowsOf = (file: string) =>
   readFileSync(new URL(`chat/${file}.jsonl`, import.meta.url), "utf8")

@@ -1,13 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import type { Part } from "../../src/domain/Conversation.ts"
+import type { ContentPart } from "../../src/domain/Conversation.ts"
 import { modelId } from "../../src/domain/Ids.ts"
 import type { Effort } from "../../src/domain/Reasoning.ts"
-import { exclusionOf, requirementsOf } from "../../src/routing/Eligibility.ts"
-import { type Ask, type Exclusion, exclusions } from "../../src/routing/Router.ts"
+import { exclusionOf, requirementsOf, type Exclusion, exclusions } from "../../src/routing/Eligibility.ts"
+import type { RoutingRequest } from "../../src/routing/RoutingRequest.ts"
 import { askOf, audio, image, modelOf, requestOf, tool, type Traits } from "./TestModels.ts"
 
-const text: ReadonlyArray<Part> = [{ type: "text", text: "Hello" }]
+const text: ReadonlyArray<ContentPart> = [{ type: "text", text: "Hello" }]
 const thinking = (effort: Effort) => ({ reasoning: { effort, exclude: false } })
 const schema = { type: "json_schema", name: "x", strict: true, schema: {} } as const
 const history = [
@@ -22,7 +22,7 @@ const window = (contextWindow: number, maxOutputTokens = 500): Traits => ({
 })
 
 /** What the request asks, what the model is like, and the verdict. */
-const verdicts: ReadonlyArray<readonly [name: string, ask: Ask, traits: Traits, Exclusion | undefined]> = [
+const verdicts: ReadonlyArray<readonly [name: string, ask: RoutingRequest, traits: Traits, Exclusion | undefined]> = [
   ["an ordinary request", askOf(requestOf("Hello")), {}, undefined],
   ["a key for other models", askOf(requestOf("Hello"), { allowed: new Set([modelId("other")]) }), {}, "not_allowed"],
   ["a key for this model", askOf(requestOf("Hello"), { allowed: new Set([modelId("model")]) }), {}, undefined],

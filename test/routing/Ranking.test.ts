@@ -4,10 +4,10 @@ import { Schema } from "effect"
 import type { Model } from "../../src/catalog/Model.ts"
 import type { ChatRequest } from "../../src/domain/Conversation.ts"
 import { modelId } from "../../src/domain/Ids.ts"
+import { calibrated } from "../../src/routing/CalibratedDemand.ts"
 import type { DemandModel } from "../../src/routing/Demand.ts"
-import { firm } from "../../src/routing/FirmDemand.ts"
-import { bandWidth, rank, shortfall, uncertainties } from "../../src/routing/Ranking.ts"
-import type { Ask, Ranking } from "../../src/routing/Router.ts"
+import { bandWidth, rankModels, shortfall, uncertainties, type Ranking } from "../../src/routing/Ranking.ts"
+import type { RoutingRequest } from "../../src/routing/RoutingRequest.ts"
 import { askOf, audio, endpointAt, flatProfile, image, modelOf, requestOf, tool } from "./TestModels.ts"
 
 /** Asks the same of every request. */
@@ -21,8 +21,11 @@ const blind: DemandModel = {
   }
 }
 
-const order = (models: ReadonlyArray<Model>, demand: DemandModel = demandOf(0.6), ask: Ask = askOf(requestOf("Hi"))) =>
-  rank(models, ask, demand).candidates.map(({ band, model }) => `${band} ${model.id}`)
+const order = (
+  models: ReadonlyArray<Model>,
+  demand: DemandModel = demandOf(0.6),
+  ask: RoutingRequest = askOf(requestOf("Hi"))
+) => rankModels(models, ask, demand).candidates.map(({ band, model }) => `${band} ${model.id}`)
 
 const Skill = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
 const Pool = Schema.Array(
@@ -74,8 +77,8 @@ describe("Ranking", () => {
     { pool: Pool },
     ({ pool }) => {
       const asked = { levels: flatProfile(0.5), difficulty: 0.5 }
-      const distanceOf = shortfall(firm(asked).levels, uncertainties.ofManyPrompts)
-      const { candidates } = rank(poolOf(pool), askOf(requestOf("Hi")), { predict: () => asked })
+      const distanceOf = shortfall(calibrated(asked).levels, uncertainties.ofManyPrompts)
+      const { candidates } = rankModels(poolOf(pool), askOf(requestOf("Hi")), { predict: () => asked })
       const bands = [...Map.groupBy(candidates, ({ band }) => band).values()].map((band) =>
         band.map(({ model }) => distanceOf(model.profiles.none ?? flatProfile(0)))
       )
@@ -95,13 +98,13 @@ describe("Ranking", () => {
     const easy = demandOf(0.1, 0.1)
     assert.deepStrictEqual(order(models, easy), ["0 m0", "0 m1"])
     // For themselves they do differ, by more than a band.
-    const [worse, better] = rank(models, askOf(requestOf("Hi")), easy).candidates
+    const [worse, better] = rankModels(models, askOf(requestOf("Hi")), easy).candidates
     assert.isAbove((worse?.distance ?? 0) - (better?.distance ?? 1), bandWidth)
   })
 
   it("gives requests that differ little the same order, and reports how they differ", () => {
     const models = poolOf([0.2, 0.4, 0.6, 0.8].map((skill, at) => ({ skill, rate: at })))
-    const [one, other] = [0.5, 0.53].map((level) => rank(models, askOf(requestOf("Hi")), demandOf(level, level)))
+    const [one, other] = [0.5, 0.53].map((level) => rankModels(models, askOf(requestOf("Hi")), demandOf(level, level)))
     const ids = (ranking?: Ranking) => ranking?.candidates.map(({ model }) => model.id)
     assert.deepStrictEqual(ids(one), ids(other))
     assert.isBelow(one?.candidates[0]?.distance ?? 1, other?.candidates[0]?.distance ?? 0)
@@ -126,7 +129,7 @@ describe("Ranking", () => {
     assert.strictEqual(first(), "0 plain")
     const always = { ...thinker, reasoning: { support: "always", efforts: [] } } as const
     assert.strictEqual(
-      rank([always], askOf(requestOf("")), demandOf(0.2)).candidates[0]?.distance,
+      rankModels([always], askOf(requestOf("")), demandOf(0.2)).candidates[0]?.distance,
       shortfall(flatProfile(0.2))(thinker.profiles.low)
     )
   })
@@ -134,7 +137,7 @@ describe("Ranking", () => {
   it("expects the prompt, the answer and the thinking at the first endpoint's price", () => {
     const model = { ...modelOf("m"), endpoints: [endpointAt(7n), endpointAt(1n)] as Model["endpoints"] }
     const costOf = (parts: Parameters<typeof requestOf>[1], promptTokens = 100) =>
-      rank([model], askOf(requestOf("", parts), { promptTokens }), demandOf(0.5)).candidates[0]?.cost ?? -1n
+      rankModels([model], askOf(requestOf("", parts), { promptTokens }), demandOf(0.5)).candidates[0]?.cost ?? -1n
     assert.strictEqual(costOf({ maxOutputTokens: 1 }), 7n * 101n)
     assert.strictEqual(costOf({ maxOutputTokens: 1 }, 1_000), 7n * 1_001n)
     const none = costOf({ reasoning: { effort: "none", exclude: false } })
@@ -149,7 +152,7 @@ describe("Ranking", () => {
       modelOf("weak", { skill: 0.3, rate: 0n }),
       modelOf("deaf", { modalities: { image: false, audio: false } })
     ]
-    const ranking = rank(models, askOf(requestOf([image])), blind)
+    const ranking = rankModels(models, askOf(requestOf([image])), blind)
     assert.deepStrictEqual(
       ranking.candidates.map(({ model }) => String(model.id)),
       ["good-enough", "strong", "weak"]
@@ -165,7 +168,7 @@ describe("Ranking", () => {
     })
     const deaf = modelOf("deaf", { modalities: { image: true, audio: false } })
     const thinking = { reasoning: { effort: "high", exclude: false } } as const
-    const heard = rank([plain, deaf], askOf(requestOf([audio], thinking)), blind)
+    const heard = rankModels([plain, deaf], askOf(requestOf([audio], thinking)), blind)
     assert.deepStrictEqual(
       heard.candidates.map(({ model }) => String(model.id)),
       ["plain"]
@@ -174,7 +177,7 @@ describe("Ranking", () => {
     // Switched-off thinking is never switched on again.
     const stubborn = modelOf("stubborn", { reasoning: { support: "always", efforts: [] } })
     const off = { reasoning: { effort: "none", exclude: false } } as const
-    assert.deepStrictEqual(rank([stubborn], askOf(requestOf([audio], off)), blind).candidates, [])
+    assert.deepStrictEqual(rankModels([stubborn], askOf(requestOf([audio], off)), blind).candidates, [])
   })
 
   it("holds to the tier as long as any model of the catalog can serve it", () => {
@@ -184,8 +187,14 @@ describe("Ranking", () => {
     })
     const thinker = modelOf("thinker", { tools: false })
     const asked = { reasoning: { effort: "low", exclude: false }, tools: [tool] } as const
-    const ids = (models: ReadonlyArray<Model>, allowed?: Ask["allowed"], parts: Partial<ChatRequest> = asked) =>
-      rank(models, askOf(requestOf("Hi", parts), { allowed }), demandOf(0.5)).candidates.map(({ model }) => model.id)
+    const ids = (
+      models: ReadonlyArray<Model>,
+      allowed?: RoutingRequest["allowed"],
+      parts: Partial<ChatRequest> = asked
+    ) =>
+      rankModels(models, askOf(requestOf("Hi", parts), { allowed }), demandOf(0.5)).candidates.map(
+        ({ model }) => model.id
+      )
     assert.deepStrictEqual(ids([plain, thinker]), [])
     assert.deepStrictEqual(ids([plain]), [plain.id])
     assert.deepStrictEqual(ids([plain, thinker], new Set([plain.id])), [])
@@ -195,13 +204,17 @@ describe("Ranking", () => {
   })
 
   it("answers an empty list with reasons when nothing is eligible", () => {
-    const ranking = rank([modelOf("b"), modelOf("a")], askOf(requestOf("Hi"), { allowed: new Set() }), demandOf(0.5))
+    const ranking = rankModels(
+      [modelOf("b"), modelOf("a")],
+      askOf(requestOf("Hi"), { allowed: new Set() }),
+      demandOf(0.5)
+    )
     assert.deepStrictEqual(ranking.candidates, [])
     assert.deepStrictEqual(
       ranking.excluded.map(({ because, model }) => `${model} ${because}`),
       ["a not_allowed", "b not_allowed"]
     )
-    assert.deepStrictEqual(rank([], askOf(requestOf("Hi")), demandOf(0.5)).candidates, [])
+    assert.deepStrictEqual(rankModels([], askOf(requestOf("Hi")), demandOf(0.5)).candidates, [])
   })
 
   it.prop("does not depend on the order of the catalog", { pool: Pool, level: Skill }, ({ level, pool }) => {

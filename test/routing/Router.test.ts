@@ -4,7 +4,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { Catalog } from "../../src/catalog/Catalog.ts"
 import type { ChatRequest } from "../../src/domain/Conversation.ts"
 import type { Effort } from "../../src/domain/Reasoning.ts"
-import { promptTokens } from "../../src/domain/TokenCount.ts"
+import { estimatePromptTokens } from "../../src/domain/TokenCount.ts"
 import { Router } from "../../src/routing/Router.ts"
 import { quantile } from "../../tools/router-training/Measures.ts"
 import { audio, image, modelOf, requestOf } from "./TestModels.ts"
@@ -15,7 +15,7 @@ const everyProvider = Catalog.layer({
     Effect.succeed({ provider, baseUrl: provider.baseUrl || "http://azure", apiKey: Redacted.make("key") })
 })
 
-const askOf = (request: ChatRequest) => ({ request, promptTokens: promptTokens(request), allowed: undefined })
+const askOf = (request: ChatRequest) => ({ request, promptTokens: estimatePromptTokens(request), allowed: undefined })
 const thinking = (effort: Effort): Partial<ChatRequest> => ({ reasoning: { effort, exclude: false } })
 
 const proof =

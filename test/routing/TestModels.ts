@@ -1,9 +1,9 @@
 /** Models and requests for the tests of this room: ordinary in everything that a test does not name. */
 import { type Endpoint, type Model, perAxis, type Profile } from "../../src/catalog/Model.ts"
-import { asking, type ChatRequest, type Part, saying } from "../../src/domain/Conversation.ts"
+import { userRequest, type ChatRequest, type ContentPart, textRequest } from "../../src/domain/Conversation.ts"
 import { endpointId, modelId, providerId } from "../../src/domain/Ids.ts"
 import { picodollars } from "../../src/domain/Money.ts"
-import type { Ask } from "../../src/routing/Router.ts"
+import type { RoutingRequest } from "../../src/routing/RoutingRequest.ts"
 
 export const flatProfile = (skill: number, peaks: Partial<Profile> = {}): Profile => ({
   ...perAxis(() => skill),
@@ -52,18 +52,21 @@ export const modelOf = (id: string, { endpoint, rate = 1_000n, skill = 0.5, ...t
   ...traits
 })
 
-export const requestOf = (content: string | ReadonlyArray<Part>, parts: Partial<ChatRequest> = {}): ChatRequest => ({
-  ...(typeof content === "string" ? saying(content) : asking(...content)),
+export const requestOf = (
+  content: string | ReadonlyArray<ContentPart>,
+  parts: Partial<ChatRequest> = {}
+): ChatRequest => ({
+  ...(typeof content === "string" ? textRequest(content) : userRequest(...content)),
   ...parts
 })
 
-export const askOf = (request: ChatRequest, parts: Partial<Ask> = {}): Ask => ({
+export const askOf = (request: ChatRequest, parts: Partial<RoutingRequest> = {}): RoutingRequest => ({
   request,
   promptTokens: 100,
   allowed: undefined,
   ...parts
 })
 
-export const image: Part = { type: "image", url: "https://example.com/cat.png" }
-export const audio: Part = { type: "audio", data: "AAAA", format: "wav" }
+export const image: ContentPart = { type: "image", url: "https://example.com/cat.png" }
+export const audio: ContentPart = { type: "audio", data: "AAAA", format: "wav" }
 export const tool = { name: "get_weather", parameters: { type: "object" } }

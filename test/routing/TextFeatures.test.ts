@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 
-import { surfaceCount, surfaceOf } from "../../src/routing/Surface.ts"
+import { surfaceCount, surfaceOf } from "../../src/routing/SurfaceFeatures.ts"
 import { makeTextFeatures, readTextFeatures } from "../../src/routing/TextFeatures.ts"
 import { requestOf } from "./TestModels.ts"
 

@@ -3,12 +3,12 @@ import { Result, Schema } from "effect"
 
 import { axes, type Axis } from "../../src/catalog/Model.ts"
 import type { ChatRequest, Message } from "../../src/domain/Conversation.ts"
-import { firm } from "../../src/routing/FirmDemand.ts"
+import { calibrated } from "../../src/routing/CalibratedDemand.ts"
 import { trainedDemand } from "../../src/routing/TrainedDemand.ts"
-import { read, shipped } from "../../src/routing/Weights.ts"
+import { readWeights, shippedWeights } from "../../src/routing/Weights.ts"
 import { requestOf, tool } from "./TestModels.ts"
 
-const model = trainedDemand(Result.getOrThrow(read(shipped)))
+const model = trainedDemand(Result.getOrThrow(readWeights(shippedWeights)))
 
 const demandOf = (content: string, parts: Partial<ChatRequest> = {}) => model.predict(requestOf(content, parts))
 
@@ -98,7 +98,7 @@ describe("TrainedDemand", () => {
 
   it("keeps the kind of work and the step of difficulty behind most wrappers", () => {
     const pairs = asked.flatMap(([, prompt]) => wrappers.map((wrap) => [prompt, wrap(prompt)] as const))
-    const same = pairs.filter(([plain, wrapped]) => firm(demandOf(plain)) === firm(demandOf(wrapped)))
+    const same = pairs.filter(([plain, wrapped]) => calibrated(demandOf(plain)) === calibrated(demandOf(wrapped)))
     assert.isAtLeast(same.length / pairs.length, 0.6)
   })
 

@@ -4,7 +4,15 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 
 import { bucketCount, featureVersion } from "../../src/routing/TextFeatures.ts"
-import { columns, crossInputs, decode, denseInputs, encode, read, shipped } from "../../src/routing/Weights.ts"
+import {
+  columns,
+  crossInputs,
+  decodeWeights,
+  denseInputs,
+  encodeWeights,
+  readWeights,
+  shippedWeights
+} from "../../src/routing/Weights.ts"
 
 const weights = {
   table: Int8Array.from({ length: bucketCount * columns }, (_, at) => (at % 255) - 127),
@@ -14,7 +22,7 @@ const weights = {
   origin: "made up"
 }
 
-const bytes = encode(weights)
+const bytes = encodeWeights(weights)
 
 /** The file with its text changed, and a checksum that fits. */
 const forged = (from: string, to: string): Uint8Array => {
@@ -36,25 +44,25 @@ const broken: ReadonlyArray<readonly [what: string, bytes: Uint8Array, reason: R
 
 describe("Weights", () => {
   it("come back from a file as they were written", () => {
-    assert.deepStrictEqual(Result.getOrThrow(decode(bytes)), weights)
+    assert.deepStrictEqual(Result.getOrThrow(decodeWeights(bytes)), weights)
   })
 
   for (const [what, file, reason] of broken) {
     it(`are refused with the reason when the file is ${what}`, () => {
-      const decoded = decode(file)
+      const decoded = decodeWeights(file)
       assert.isTrue(Result.isFailure(decoded))
       if (Result.isFailure(decoded)) assert.match(decoded.failure.message, reason)
     })
   }
 
   it("are refused when there is no file", () => {
-    const missing = read("/nowhere/demand.weights")
+    const missing = readWeights("/nowhere/demand.weights")
     assert.isTrue(Result.isFailure(missing) && /ENOENT/.test(missing.failure.message))
   })
 
   it("that are shipped fit this release and take about a megabyte", () => {
-    const found = Result.getOrThrow(read(shipped))
+    const found = Result.getOrThrow(readWeights(shippedWeights))
     assert.match(found.origin, /rows, seed/)
-    assert.isBelow(encode(found).length, 2 ** 20)
+    assert.isBelow(encodeWeights(found).length, 2 ** 20)
   })
 })

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import { directives, faultNames, parse } from "../../src/sandbox/Directives.ts"
+import { directives, faultNames, parseDirectives } from "../../src/sandbox/Directives.ts"
 
 describe("Directives.parse", () => {
   const unset = { status: 0, retryAfterSeconds: undefined, millis: 0, tokens: 0, when: "always", on: undefined }
@@ -17,14 +17,14 @@ describe("Directives.parse", () => {
   ]
   for (const [text, fault] of table) {
     it(`reads ${text}`, () => {
-      assert.deepStrictEqual<unknown>(parse(`please ${text} now`).faults, [{ ...unset, ...fault }])
+      assert.deepStrictEqual<unknown>(parseDirectives(`please ${text} now`).faults, [{ ...unset, ...fault }])
     })
   }
 
   it("takes several directives out of a message and leaves the rest", () => {
-    const { calls, faults, rest, say } = parse("[call:a, b] hello [fault:slow 1ms] [fault:no-such] [1] world")
+    const { calls, faults, rest, say } = parseDirectives("[call:a, b] hello [fault:slow 1ms] [fault:no-such] [1] world")
     assert.isUndefined(say)
-    assert.strictEqual(parse("[fault:500 once] [say: Good morning, all. ] hello").say, "Good morning, all.")
+    assert.strictEqual(parseDirectives("[fault:500 once] [say: Good morning, all. ] hello").say, "Good morning, all.")
     assert.deepStrictEqual(calls, ["a", "b"])
     assert.deepStrictEqual(
       faults.map(({ name }) => name),
@@ -35,7 +35,7 @@ describe("Directives.parse", () => {
 
   it("documents every fault it knows", () => {
     const documented = directives.flatMap(({ form }) =>
-      parse(form.replace(" first", "")).faults.map(({ name }) => name)
+      parseDirectives(form.replace(" first", "")).faults.map(({ name }) => name)
     )
     assert.deepStrictEqual(
       faultNames.filter((name) => !documented.includes(name)),

@@ -3,13 +3,13 @@ import { Duration, Effect, Layer, Logger, Redacted } from "effect"
 
 import { Catalog } from "../../src/catalog/Catalog.ts"
 import type { Provider } from "../../src/catalog/Provider.ts"
-import { Health } from "../../src/providers/dispatch/CircuitBreakers.ts"
+import { CircuitBreakers } from "../../src/providers/dispatch/CircuitBreakers.ts"
 import { Dispatch } from "../../src/providers/dispatch/Dispatch.ts"
 import * as Failover from "../../src/providers/dispatch/FailoverRules.ts"
 import { ImageFetch } from "../../src/providers/images/ImageFetch.ts"
 import { protocols } from "../../src/providers/protocols/Protocols.ts"
 import { HttpTransport } from "../../src/providers/transport/HttpTransport.ts"
-import { defaults } from "../../src/providers/transport/Timeouts.ts"
+import { defaultTimeouts } from "../../src/providers/transport/Timeouts.ts"
 import { Sandbox } from "../../src/sandbox/Sandbox.ts"
 
 /** How a provider is spoken to; `undefined` when there is none of this name. */
@@ -42,10 +42,10 @@ const catalogOf = (mannerOf: Manner) =>
 export const layerOf = (mannerOf: Manner) =>
   Dispatch.layerWith({
     protocols,
-    timeouts: { ...defaults, silence: Duration.millis(300) },
-    limits: { ...Failover.defaults, triesPerTarget: 1 }
+    timeouts: { ...defaultTimeouts, silence: Duration.millis(300) },
+    limits: { ...Failover.defaultFailoverLimits, triesPerTarget: 1 }
   }).pipe(
-    Layer.provide([HttpTransport.layer(), Health.layer, ImageFetch.layer()]),
+    Layer.provide([HttpTransport.layer(), CircuitBreakers.layer, ImageFetch.layer()]),
     Layer.provide(catalogOf(mannerOf)),
     Layer.provideMerge(Sandbox.layer),
     Layer.provideMerge(Logger.layer([]))

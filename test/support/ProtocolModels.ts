@@ -8,11 +8,11 @@ import { join } from "node:path"
 import { Result } from "effect"
 import { inject } from "vitest"
 
-import { load } from "../../src/catalog/Catalog.ts"
+import { loadCatalog } from "../../src/catalog/Catalog.ts"
 import { type Model, type ChatProtocolName, chatProtocolNames } from "../../src/catalog/Model.ts"
-import type { Environment } from "./TestGateway.ts"
+import type { Environment } from "./GatewayEnvironment.ts"
 
-const shipped = Result.getOrThrow(load())
+const shipped = Result.getOrThrow(loadCatalog())
 const speaks = (protocol: ChatProtocolName) => (model: Model) => model.endpoints[0].protocol === protocol
 const shippedModels = [...shipped.models.values()]
 
@@ -35,7 +35,7 @@ const standIns = chatProtocolNames
   }))
 
 const overlay = JSON.stringify({ models: standIns })
-const models = [...Result.getOrThrow(load(overlay)).models.values()]
+const models = [...Result.getOrThrow(loadCatalog(overlay)).models.values()]
 
 /** Variables of a gateway that has a model for every protocol. */
 export const protocolModels = (): Environment => {

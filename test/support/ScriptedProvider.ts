@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net"
 
 import { Context, Effect, Layer } from "effect"
 
-import type { Environment } from "./TestGateway.ts"
+import type { Environment } from "./GatewayEnvironment.ts"
 
 export type Json = { readonly [key: string]: unknown }
 

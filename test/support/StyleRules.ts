@@ -49,7 +49,7 @@ const allowedFiles: Record<string, ReadonlyArray<string>> = { gateway: ["src/api
 
 /** The only files of a folder that others may import. Only `Dispatch`, which asks for a hold, reaches a provider. */
 const publicFiles: Record<string, ReadonlyArray<string>> = {
-  providers: ["src/providers/dispatch/Dispatch.ts", "src/providers/dispatch/Target.ts"]
+  providers: ["Dispatch", "ProviderAnswer", "Target"].map((name) => `src/providers/dispatch/${name}.ts`)
 }
 
 const folderOf = (path: string): string | undefined =>
@@ -67,10 +67,12 @@ const protocolFault = (from: string, to: string): string | undefined => {
   if (!from.startsWith(protocols)) return undefined
   if (![protocols, "src/domain/", "src/catalog/"].some((prefix) => to.startsWith(prefix)))
     return `a protocol is a pure translation and may not import ${to}`
-  const target = protocolFolderOf(to)
+  const [folder, target] = [protocolFolderOf(from), protocolFolderOf(to)]
   if (from.startsWith(sharedByProtocols) && target !== undefined)
     return `what protocols share may not import one of them (${to})`
-  return undefined
+  return folder !== undefined && target !== undefined && folder !== target
+    ? `a protocol may not import another one (${to}); move what both need to ${sharedByProtocols}`
+    : undefined
 }
 
 const arrowFault = (from: string, to: string): string | undefined => {
@@ -141,6 +143,8 @@ const perLine = (says: string, pattern: RegExp, fault: string): Rule =>
     file.lines.flatMap((line, index) => (pattern.test(line) ? [[index + 1, fault] as const] : []))
   )
 
+/** Source and offline tools. Tests may name their own things as they like. */
+const isShipped = (file: SourceFile): boolean => /^(src|tools)\//.test(file.path)
 const isTest = (file: SourceFile): boolean => file.path.startsWith("test/")
 const isFunction = (node: Node): boolean => /^(Arrow)?Function(Declaration|Expression)$/.test(node.type)
 
@@ -168,8 +172,8 @@ const importCycles = (tree: SourceTree): ReadonlyArray<string> => {
   const search = (path: string, trail: ReadonlyArray<string>): ReadonlyArray<string> => {
     if (done.has(path)) return []
     const onPath = [...trail, path]
-    const found = (files.get(path)?.imports ?? []).flatMap(({ line, target, typeOnly }) => {
-      if (typeOnly || target === undefined) return []
+    const found = (files.get(path)?.imports ?? []).flatMap(({ line, target }) => {
+      if (target === undefined) return []
       const first = onPath.indexOf(target)
       if (first === -1) return search(target, onPath)
       return [`${path}:${line}: circular import: ${[...onPath.slice(first), target].join(" -> ")}`]
@@ -178,6 +182,39 @@ const importCycles = (tree: SourceTree): ReadonlyArray<string> => {
     return found
   }
   return tree.flatMap((file) => search(file.path, []))
+}
+
+/** Files that recur in the folder of every protocol, with the same names in each. */
+const recurringFile = /^src\/(providers|sandbox)\/protocols\/[a-z-]+\/(Body|Content|Request|Response|Errors|Usage)\.ts$/
+
+/** The names that a file exports, with the declarations they come from; one name may be a type and a value at once. */
+const exportedNames = (file: SourceFile): ReadonlyMap<string, Node> => {
+  const names = new Map<string, Node>()
+  for (const node of file.nodes.filter(({ type }) => type === "ExportNamedDeclaration")) {
+    const declared = isNode(node["declaration"]) ? node["declaration"] : undefined
+    const named = [
+      ...(declared ? [declared["id"], ...children(declared).map((child) => child["id"])] : []),
+      ...children(node).map((child) => child["exported"])
+    ].flatMap((id) => nameOf(id))
+    for (const name of named) names.set(name, node)
+  }
+  return names
+}
+
+/**
+ * Exported names that stand in two files, at the second and every further one. Only the files that recur in each
+ * protocol's folder may share names, and only with each other.
+ */
+const homonyms = (tree: SourceTree): ReadonlyArray<string> => {
+  const first = new Map<string, SourceFile>()
+  return tree.flatMap((file) =>
+    [...exportedNames(file)].flatMap(([name, node]) => {
+      const other = first.get(name)
+      if (other === undefined) first.set(name, file)
+      if (other === undefined || (recurringFile.test(file.path) && recurringFile.test(other.path))) return []
+      return [`${file.path}:${file.lineOf(node)}: ${name} is exported by ${other.path} too`]
+    })
+  )
 }
 
 const mentions = (node: Node, name: string): boolean =>
@@ -204,6 +241,7 @@ export const rules = {
       if (claimsHold(node)) yield [file.lineOf(node), "take a hold from CreditLedger instead"]
   }),
   cycles: { says: "no circular imports", check: importCycles },
+  homonyms: { says: "an exported name means one thing", check: (tree) => homonyms(tree.filter(isShipped)) },
   specifiers: perFile("relative imports name the file they mean", function* (file) {
     for (const { line, specifier, target } of file.imports)
       if (target && !/\.(ts|json)$/.test(target)) yield [line, `write the extension of ${specifier}`]

@@ -19,9 +19,11 @@ import type { ApiKeyId, EnvironmentId, OrganizationId } from "../../src/domain/I
 import { environmentId, organizationId, projectId, requestId } from "../../src/domain/Ids.ts"
 import { fromUsd, type Picodollars } from "../../src/domain/Money.ts"
 import * as NodeServer from "../../src/http/edge/NodeServer.ts"
-import { type Balance, CreditLedger, type LedgerError } from "../../src/ledger/CreditLedger.ts"
+import { type Balance, CreditLedger } from "../../src/ledger/CreditLedger.ts"
+import type { LedgerError } from "../../src/ledger/LedgerError.ts"
 import { gateway } from "../../src/main.ts"
 import type { Database } from "../../src/sql/Database.ts"
+import type { Environment } from "./GatewayEnvironment.ts"
 import * as ScriptedProvider from "./ScriptedProvider.ts"
 import { dataDirectory, postgresDatabase } from "./TestDatabase.ts"
 
@@ -150,9 +152,6 @@ const make = Effect.fnUntraced(function* (variables: Environment, logs: Readonly
     logs: Effect.sync(() => [...logs])
   })
 })
-
-export type Environment = { readonly [variable: string]: string }
-
 const collecting = (lines: Array<string>) =>
   Layer.merge(
     Logger.layer([Logger.map(Logger.formatStructured, (entry) => void lines.push(JSON.stringify(entry)))]),
@@ -161,7 +160,7 @@ const collecting = (lines: Array<string>) =>
 
 /** Made anew for every gateway, for a layer is built once, and two gateways are not to share a socket. */
 const socket = () =>
-  NodeHttpServer.layer(NodeServer.create, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "1 second" })
+  NodeHttpServer.layer(NodeServer.createNodeServer, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "1 second" })
 
 /** The gateway as `npm start` would build it from these variables, on a free port. */
 export const layerGateway = (environment: Environment) => {

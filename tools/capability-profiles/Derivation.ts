@@ -5,23 +5,23 @@
  * Pure: the same figures and subjects give the same profiles. The rules are in `README.md` beside this file.
  */
 import { type Axis, axes } from "../../src/catalog/Model.ts"
-import type { Tier } from "../../src/domain/Reasoning.ts"
-import { type Figures, mean } from "./Figures.ts"
+import type { ReasoningTier } from "../../src/domain/Reasoning.ts"
+import { type Figures, meanFigure } from "./Figures.ts"
 import { levelOf } from "./Points.ts"
 import { gain, type Gauge, gauges, kin, shareOfLow, type SourceName, weightMeasured } from "./Scale.ts"
 
-export const tiers = ["none", "low", "high"] as const satisfies ReadonlyArray<Tier>
+export const tiers = ["none", "low", "high"] as const satisfies ReadonlyArray<ReasoningTier>
 
 /** What a source calls a model at a tier. */
-export type Rows = { readonly [S in SourceName]?: string }
+export type SubjectRows = { readonly [S in SourceName]?: string }
 
 /** A model, in the catalog or a relative of one that is. */
-export interface Subject {
-  readonly rows?: { readonly [T in Tier]?: Rows }
+export interface ProfileSubject {
+  readonly rows?: { readonly [T in ReasoningTier]?: SubjectRows }
   /** The nearest relative: a subject that lends what this one has no figures for. */
   readonly after?: string
 }
-export type Subjects = { readonly [model: string]: Subject }
+export type Subjects = { readonly [model: string]: ProfileSubject }
 
 /** One level, and where it is from: sources, or else the relative it was carried over from, if it was. */
 export interface Cell {
@@ -29,9 +29,9 @@ export interface Cell {
   readonly sources?: ReadonlyArray<SourceName>
   readonly from?: string
 }
-export type Cells = { readonly [T in Tier]: { readonly [A in Axis]: Cell } }
+export type Cells = { readonly [T in ReasoningTier]: { readonly [A in Axis]: Cell } }
 
-type Measured = { [T in Tier]: { [A in Axis]?: Cell } }
+type Measured = { [T in ReasoningTier]: { [A in Axis]?: Cell } }
 
 /** What is wrong with the subjects: rows that a source does not have, relatives that lead nowhere. */
 export const faultsOf = (subjects: Subjects, figures: Figures): ReadonlyArray<string> =>
@@ -74,11 +74,15 @@ export const derive = (subjects: Subjects, figures: Figures): ReadonlyMap<string
   return done
 }
 
-const each = <A>(of: (tier: Tier) => A): { [T in Tier]: A } => ({ none: of("none"), low: of("low"), high: of("high") })
+const each = <A>(of: (tier: ReasoningTier) => A): { [T in ReasoningTier]: A } => ({
+  none: of("none"),
+  low: of("low"),
+  high: of("high")
+})
 
-const measured = (rows: NonNullable<Subject["rows"]>, figures: Figures): Measured =>
+const measured = (rows: NonNullable<ProfileSubject["rows"]>, figures: Figures): Measured =>
   each((tier) => {
-    const cells: Measured[Tier] = {}
+    const cells: Measured[ReasoningTier] = {}
     for (const axis of axes) {
       const readings = gauges[axis].flatMap((gauge) => {
         const name = rows[tier]?.[gauge.source]
@@ -96,12 +100,12 @@ const measured = (rows: NonNullable<Subject["rows"]>, figures: Figures): Measure
 /** The level of a gauge, if the row has all of its columns. */
 const readingOf = (
   { columns, points, withoutThinking = 1 }: Gauge,
-  tier: Tier,
+  tier: ReasoningTier,
   row: ReadonlyMap<string, number> | undefined
 ): number | undefined => {
   const found = columns.flatMap((column) => row?.get(column) ?? [])
   if (found.length < columns.length) return undefined
-  return levelOf(points, mean(found)) * (tier === "none" ? withoutThinking : 1)
+  return levelOf(points, meanFigure(found)) * (tier === "none" ? withoutThinking : 1)
 }
 
 interface Relative {
@@ -122,16 +126,21 @@ const complete = (found: Measured, relative: Relative | undefined): Cells => {
   const filled = each((tier) => {
     const full = axes.map((axis) => [axis, moved[tier][axis] ?? estimated(moved[tier], axis, tier, relative)])
     // `fromEntries` forgets its keys; they are exactly the axes.
-    return Object.fromEntries(full) as Cells[Tier]
+    return Object.fromEntries(full) as Cells[ReasoningTier]
   })
   return ordered(filled)
 }
 
 const nearest = { none: ["low", "high"], low: ["high", "none"], high: ["low", "none"] } as const
-const shares = { none: 0, low: shareOfLow, high: 1 } as const satisfies Record<Tier, number>
+const shares = { none: 0, low: shareOfLow, high: 1 } as const satisfies Record<ReasoningTier, number>
 
 /** From what the model does on this axis at its other tiers, and from what thinking changes in the relative. */
-const fromOtherTiers = (found: Measured, axis: Axis, tier: Tier, relative: Relative | undefined): Cell | undefined => {
+const fromOtherTiers = (
+  found: Measured,
+  axis: Axis,
+  tier: ReasoningTier,
+  relative: Relative | undefined
+): Cell | undefined => {
   const { high, none } = found
   if (tier === "low" && none[axis] && high[axis]) {
     return { level: none[axis].level + shareOfLow * (high[axis].level - none[axis].level) }
@@ -150,12 +159,17 @@ const fromOtherTiers = (found: Measured, axis: Axis, tier: Tier, relative: Relat
 const isFounded = ({ from, sources }: Cell): boolean => sources !== undefined || from !== undefined
 
 /** An axis without a figure at any tier: the middle between what its kin say and what the relative has. */
-const estimated = (own: Measured[Tier], axis: Axis, tier: Tier, relative: Relative | undefined): Cell => {
+const estimated = (
+  own: Measured[ReasoningTier],
+  axis: Axis,
+  tier: ReasoningTier,
+  relative: Relative | undefined
+): Cell => {
   const near = kin[axis].flatMap((other) => own[other] ?? [])
   const said = (near.length > 0 || relative ? near : Object.values(own)).map(({ level }) => level)
-  if (relative === undefined) return { level: mean(said) }
+  if (relative === undefined) return { level: meanFigure(said) }
   const lent = relative.cells[tier][axis]
-  return { level: said.length > 0 ? mean([mean(said), lent.level]) : lent.level, from: relative.name }
+  return { level: said.length > 0 ? meanFigure([meanFigure(said), lent.level]) : lent.level, from: relative.name }
 }
 
 /** More thinking is never rated worse: tiers in the wrong order differ by noise, and each gets their mean. */
@@ -175,13 +189,13 @@ const pooled = (levels: ReadonlyArray<number>): ReadonlyArray<number> => {
   const pools: Array<ReadonlyArray<number>> = []
   for (const level of levels) {
     let pool: ReadonlyArray<number> = [level]
-    for (let last = pools.at(-1); last !== undefined && mean(last) > mean(pool); last = pools.at(-1)) {
+    for (let last = pools.at(-1); last !== undefined && meanFigure(last) > meanFigure(pool); last = pools.at(-1)) {
       pool = [...last, ...pool]
       pools.pop()
     }
     pools.push(pool)
   }
-  return pools.flatMap((pool) => pool.map(() => mean(pool)))
+  return pools.flatMap((pool) => pool.map(() => meanFigure(pool)))
 }
 
 const clamp = (level: number): number => Math.min(1, Math.max(0.02, level))

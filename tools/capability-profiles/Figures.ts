@@ -50,11 +50,11 @@ export const figuresOf = ({ read, unit = 1 }: Format, text: string): Figures[Sou
     said.set(row, columns.set(column, [...(columns.get(column) ?? []), value * unit]))
   }
   return new Map(
-    Array.from(said, ([row, columns]) => [row, new Map(Array.from(columns, ([name, all]) => [name, mean(all)]))])
+    Array.from(said, ([row, columns]) => [row, new Map(Array.from(columns, ([name, all]) => [name, meanFigure(all)]))])
   )
 }
 
-export const mean = (values: ReadonlyArray<number>): number =>
+export const meanFigure = (values: ReadonlyArray<number>): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length
 
 /** The columns that are read hold no quoted commas; the last columns of some files do. */

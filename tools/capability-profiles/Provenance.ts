@@ -4,32 +4,32 @@
  */
 import type { ModelEntry } from "../../src/catalog/CatalogFile.ts"
 import { type Axis, axes, perAxis, type Profile } from "../../src/catalog/Model.ts"
-import type { Tier } from "../../src/domain/Reasoning.ts"
+import type { ReasoningTier } from "../../src/domain/Reasoning.ts"
 import type { Cells } from "./Derivation.ts"
 import { type SourceName, sourceDates } from "./Scale.ts"
 
 export type ProfileFields = Required<Pick<ModelEntry, "profile_sources" | "profile_estimates" | "profiles">>
 
 /** What the entry of a model says of its profiles at the tiers that it serves. */
-export const fieldsOf = (cells: Cells, served: ReadonlyArray<Tier>): ProfileFields => ({
+export const fieldsOf = (cells: Cells, served: ReadonlyArray<ReasoningTier>): ProfileFields => ({
   profile_sources: sourcesOf(cells, served),
   profile_estimates: estimatesOf(cells, served),
   profiles: Object.fromEntries(served.map((tier) => [tier, profileOf(cells[tier])]))
 })
 
-const profileOf = (cells: Cells[Tier]): Profile => perAxis((axis) => Math.round(cells[axis].level * 100) / 100)
+const profileOf = (cells: Cells[ReasoningTier]): Profile => perAxis((axis) => Math.round(cells[axis].level * 100) / 100)
 
-const sourcesOf = (cells: Cells, served: ReadonlyArray<Tier>): ProfileFields["profile_sources"] =>
+const sourcesOf = (cells: Cells, served: ReadonlyArray<ReasoningTier>): ProfileFields["profile_sources"] =>
   Object.entries(sourceDates).flatMap(([name, date]) => {
     // `entries` forgets that these are the names of the sources.
-    const isFrom = (tier: Tier) => axes.some((axis) => cells[tier][axis].sources?.includes(name as SourceName))
+    const isFrom = (tier: ReasoningTier) => axes.some((axis) => cells[tier][axis].sources?.includes(name as SourceName))
     const tiers = served.filter(isFrom)
     return tiers.length === 0 ? [] : [{ name, date, tiers }]
   })
 
 /** Tiers that are estimated on the same axes from the same model stand together. */
-const estimatesOf = (cells: Cells, served: ReadonlyArray<Tier>): ProfileFields["profile_estimates"] => {
-  const groups = new Map<string, { tiers: Array<Tier>; axes: ReadonlyArray<Axis>; from: string | undefined }>()
+const estimatesOf = (cells: Cells, served: ReadonlyArray<ReasoningTier>): ProfileFields["profile_estimates"] => {
+  const groups = new Map<string, { tiers: Array<ReasoningTier>; axes: ReadonlyArray<Axis>; from: string | undefined }>()
   for (const tier of served) {
     const open = axes.filter((axis) => cells[tier][axis].sources === undefined)
     for (const from of new Set(open.map((axis) => cells[tier][axis].from))) {

@@ -5,17 +5,17 @@
 import { Clock, Effect, Stream } from "effect"
 
 import { type Axis, axes, type Model, perAxis, type Profile } from "../../src/catalog/Model.ts"
-import { saying } from "../../src/domain/Conversation.ts"
-import { promptTokens } from "../../src/domain/TokenCount.ts"
+import { textRequest } from "../../src/domain/Conversation.ts"
+import { estimatePromptTokens } from "../../src/domain/TokenCount.ts"
 import type { Demand, DemandModel } from "../../src/routing/Demand.ts"
-import { rank, shortfall } from "../../src/routing/Ranking.ts"
+import { rankModels, shortfall } from "../../src/routing/Ranking.ts"
 import { chatKind } from "./ChatKinds.ts"
 import { type Dice, dice } from "./Dice.ts"
 import { chatKindOf } from "./Labels.ts"
 import { areaUnderCurve, type Outcome, quantile } from "./Measures.ts"
 import { emptySurvey, type Grouping, groupingsOf, note, scoredBy } from "./Outcomes.ts"
 import { optionsAnew, typos, wrapped } from "./Perturb.ts"
-import { type Priced, pricedModelsOf } from "./Pool.ts"
+import { type PricedModel, pricedModelsOf } from "./Pool.ts"
 import { type Row, rowsOf, setOf } from "./Rows.ts"
 import { heldOutWrappers } from "./Wrappers.ts"
 
@@ -66,7 +66,7 @@ export interface Findings {
   /** Rows of chat per set. */
   readonly chat: Map<string, Array<ChatFinding>>
   /** Rows that say what every model's answer was worth and cost. */
-  readonly priced: Array<Priced>
+  readonly priced: Array<PricedModel>
   /** Some prompts of every set, to try the shipped catalog on. */
   readonly prompts: Array<{ readonly set: string; readonly prompt: string }>
 }
@@ -83,7 +83,7 @@ export const measure = Effect.fnUntraced(function* (findings: Findings, { demand
   const taken = new Map<string, number>()
   const one = (row: Row): void => {
     if (!inFold(row)) return
-    const { levels } = demand.predict(saying(row.prompt))
+    const { levels } = demand.predict(textRequest(row.prompt))
     const score = gainExpected(levels)
     const grouping = groupings.get(setOf(row))
     const compare = (into: Findings["outcomes"], pair: Pick<Grouping, "strong" | "weak">): void => {
@@ -141,9 +141,9 @@ export const steadinessOf = (
   prompts: ReadonlyArray<string>
 ): Steadiness => {
   const choice = (prompt: string): string => {
-    const request = { ...saying(prompt), reasoning: { effort: "high", exclude: false } } as const
-    const ask = { request, promptTokens: promptTokens(request), allowed: undefined }
-    return rank(models, ask, demand).candidates[0]?.model.id ?? ""
+    const request = { ...textRequest(prompt), reasoning: { effort: "high", exclude: false } } as const
+    const ask = { request, promptTokens: estimatePromptTokens(request), allowed: undefined }
+    return rankModels(models, ask, demand).candidates[0]?.model.id ?? ""
   }
   const chosen = prompts.map((prompt) => [prompt, choice(prompt)] as const)
   const mix = new Map<string, number>()
@@ -170,10 +170,10 @@ export const latencyOf = (models: ReadonlyArray<Model>, demand: DemandModel, pro
     const times: Array<number> = []
     for (let index = 0; index < warmUp + decisions; index++) {
       const from = (index * 997) % Math.max(1, long.length - characters)
-      const request = saying(long.slice(from, from + characters))
-      const ask = { request, promptTokens: promptTokens(request), allowed: undefined }
+      const request = textRequest(long.slice(from, from + characters))
+      const ask = { request, promptTokens: estimatePromptTokens(request), allowed: undefined }
       const startedAt = clock.monotonicTimeNanosUnsafe()
-      rank(models, ask, demand)
+      rankModels(models, ask, demand)
       if (index >= warmUp) times.push(Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e6)
     }
     return { characters, p50Millis: quantile(times, 0.5), p99Millis: quantile(times, 0.99) }

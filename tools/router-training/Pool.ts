@@ -7,7 +7,7 @@ import type { Demand } from "../../src/routing/Demand.ts"
 import { shortfall } from "../../src/routing/Ranking.ts"
 import { mean, type Offers, qualityOverCost } from "./Measures.ts"
 
-export interface Priced {
+export interface PricedModel {
   readonly levels: Demand["levels"]
   readonly models: ReadonlyMap<string, { readonly score: number; readonly cost: number }>
 }
@@ -26,13 +26,13 @@ export interface PoolQuality {
  */
 const focus = 8
 
-export const poolQualityOf = (rows: ReadonlyArray<Priced>): PoolQuality => {
+export const poolQualityOf = (rows: ReadonlyArray<PricedModel>): PoolQuality => {
   const names = [...(rows[0]?.models.keys() ?? [])]
   const [known, tested] = [rows.filter((_, at) => at % 2 === 0), rows.filter((_, at) => at % 2 === 1)]
-  const scoreOf = (row: Priced, name: string): number => row.models.get(name)?.score ?? 0
+  const scoreOf = (row: PricedModel, name: string): number => row.models.get(name)?.score ?? 0
   const profiles = new Map(names.map((name) => [name, profileOf(known, (row) => scoreOf(row, name))]))
   const means = new Map(names.map((name) => [name, mean(known.map((row) => scoreOf(row, name)))]))
-  const quality = (distance: (row: Priced, name: string) => number): number =>
+  const quality = (distance: (row: PricedModel, name: string) => number): number =>
     qualityOverCost(
       tested.map((row): Offers => ({
         models: names.map((name) => ({
@@ -49,7 +49,7 @@ export const poolQualityOf = (rows: ReadonlyArray<Priced>): PoolQuality => {
   }
 }
 
-const profileOf = (rows: ReadonlyArray<Priced>, score: (row: Priced) => number): Profile => {
+const profileOf = (rows: ReadonlyArray<PricedModel>, score: (row: PricedModel) => number): Profile => {
   const highest = rows.map(({ levels }) => Math.max(...axes.map((axis) => levels[axis])))
   const skill = (axis: keyof Profile): number => {
     const weights = rows.map(({ levels }, at) => (levels[axis] / (highest[at] || 1)) ** focus)
@@ -63,7 +63,7 @@ const profileOf = (rows: ReadonlyArray<Priced>, score: (row: Priced) => number):
 export const pricedModelsOf = (row: {
   readonly scores?: { readonly [model: string]: number | null } | undefined
   readonly cost?: { readonly [model: string]: number | null } | undefined
-}): Priced["models"] | undefined => {
+}): PricedModel["models"] | undefined => {
   const { cost, scores } = row
   if (cost === undefined || scores === undefined) return undefined
   const models = Object.entries(scores).map(([name, score]) => [name, { score, cost: cost[name] ?? null }] as const)

@@ -1,6 +1,6 @@
 /** Rows as examples: the learner reads a prompt exactly as the router reads a request. */
-import { saying } from "../../src/domain/Conversation.ts"
-import { surfaceOf } from "../../src/routing/Surface.ts"
+import { textRequest } from "../../src/domain/Conversation.ts"
+import { surfaceOf } from "../../src/routing/SurfaceFeatures.ts"
 import { lengthScale, makeTextFeatures, readTextFeatures } from "../../src/routing/TextFeatures.ts"
 import { denseInputs } from "../../src/routing/Weights.ts"
 import type { Example } from "./Learner.ts"
@@ -8,7 +8,7 @@ import type { Example } from "./Learner.ts"
 const features = makeTextFeatures()
 
 export const exampleOf = (prompt: string): Example => {
-  readTextFeatures(saying(prompt), features)
+  readTextFeatures(textRequest(prompt), features)
   const dense = new Float32Array(denseInputs).fill(1)
   surfaceOf(features, dense)
   const buckets = features.touched.slice(0, features.touchedCount)

@@ -40,19 +40,19 @@ export class DataError extends Data.TaggedError("DataError")<{ readonly file: st
 export const setOf = (row: Row): string => row.source ?? row.dataset ?? "unnamed"
 
 /** Identifies a row wherever it stands. */
-export const keyOf = (row: Row): string => row.id ?? row.prompt
+export const rowKeyOf = (row: Row): string => row.id ?? row.prompt
 
 /** Licences that forbid commercial use, or that nobody has stated. */
 export const mayTrainOn = ({ licence }: Row): boolean =>
   licence === undefined || !/\bNC\b|\bno(ne)?\b|^$/i.test(licence)
 
 /** All rows of all files below the directories that end in `.jsonl`, in the order of their paths. */
-export const rowsOf = (directories: ReadonlyArray<string>): Rows =>
+export const rowsOf = (directories: ReadonlyArray<string>): TrainingRows =>
   Stream.flatMap(Stream.fromArray(directories), rowsBelow)
 
-export type Rows = Stream.Stream<Row, DataError | PlatformError.PlatformError, FileSystem.FileSystem>
+export type TrainingRows = Stream.Stream<Row, DataError | PlatformError.PlatformError, FileSystem.FileSystem>
 
-const rowsBelow = (directory: string): Rows =>
+const rowsBelow = (directory: string): TrainingRows =>
   Stream.unwrap(
     Effect.gen(function* () {
       const files = yield* FileSystem.FileSystem
@@ -66,7 +66,7 @@ const rowsBelow = (directory: string): Rows =>
   )
 
 /** A row that names no set belongs to that of its file. */
-const rowsIn = (file: string): Rows =>
+const rowsIn = (file: string): TrainingRows =>
   Stream.unwrap(Effect.map(FileSystem.FileSystem, (files) => files.stream(file))).pipe(
     Stream.decodeText,
     Stream.splitLines,

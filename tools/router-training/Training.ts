@@ -15,10 +15,10 @@ import { emptySurvey, groupingsOf, note, noteLabelled, scoredBy, type Survey } f
 import { perturbed, withExamples } from "./Perturb.ts"
 import { hardnessOf } from "./ProblemGrades.ts"
 import { exampleOf } from "./Reading.ts"
-import { keyOf, mayTrainOn, type Row, rowsOf, setOf } from "./Rows.ts"
+import { rowKeyOf, mayTrainOn, type Row, rowsOf, setOf } from "./Rows.ts"
 import { trainingWrappers } from "./Wrappers.ts"
 
-export interface Options {
+export interface TrainingOptions {
   readonly directories: ReadonlyArray<string>
   readonly seed: number
   readonly skillPasses: number
@@ -33,7 +33,7 @@ export const passes = { skillPasses: 12, difficultyPasses: 12 } as const
 /** In which of `folds` a row is. Prompts of one cluster, and the same prompt in two files, are in the same. */
 export const foldOf = (row: Row, folds: number): number => seedOf(row.cluster ?? row.prompt) % folds
 
-export const train = Effect.fnUntraced(function* (options: Options) {
+export const train = Effect.fnUntraced(function* (options: TrainingOptions) {
   const rows = rowsOf(options.directories).pipe(Stream.filter((row) => mayTrainOn(row) && !options.heldOut(row)))
   const survey = emptySurvey()
   yield* Stream.runForEachArray(rows, (chunk) =>
@@ -163,7 +163,7 @@ const difficultyLesson = (learner: Learner, survey: Survey, alphas: Array<number
   }
   const stepAll = (row: Row, target: number, weight: number, set?: string): void => {
     step(row.prompt, target, weight * asItIs, set)
-    const random = dice(seed ^ seedOf(keyOf(row)))
+    const random = dice(seed ^ seedOf(rowKeyOf(row)))
     const typed = perturbed(row.prompt, trainingWrappers, random)
     step(withSomeExamples(typed, row, random), target, weight * (1 - asItIs), set)
     remember(row)

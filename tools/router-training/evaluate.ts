@@ -5,7 +5,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Console, Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 
-import { load } from "../../src/catalog/Catalog.ts"
+import { loadCatalog } from "../../src/catalog/Catalog.ts"
 import { trainedDemand } from "../../src/routing/TrainedDemand.ts"
 import { type Findings, latencyOf, measure, orderOf, steadinessOf } from "./Evaluation.ts"
 import { accuraciesOf, gapRecovered } from "./Measures.ts"
@@ -35,7 +35,7 @@ const command = Command.make(
       priced: [],
       prompts: []
     }
-    const catalog = yield* Effect.fromResult(load())
+    const catalog = yield* Effect.fromResult(loadCatalog())
     const models = [...catalog.models.values()].filter(({ kind }) => kind === "chat")
     for (let fold = 0; fold < folds; fold++) {
       const weights = yield* train({

@@ -5,7 +5,7 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Effect, FileSystem } from "effect"
 import { Command, Flag } from "effect/cli"
 
-import { encode } from "../../src/routing/Weights.ts"
+import { encodeWeights } from "../../src/routing/Weights.ts"
 import { foldOf, passes, train } from "./Training.ts"
 
 const command = Command.make(
@@ -34,7 +34,7 @@ const command = Command.make(
       heldOut: (row) => foldOf(row, folds) === without
     })
     const files = yield* FileSystem.FileSystem
-    const bytes = encode(weights)
+    const bytes = encodeWeights(weights)
     yield* files.writeFile(out, bytes)
     yield* Effect.logInfo(`${out}: ${bytes.length} bytes, ${weights.origin}`)
   })

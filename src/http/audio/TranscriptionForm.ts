@@ -18,7 +18,7 @@ import { isLanguageCode } from "../../domain/Language.ts"
 import { type AudioExtension, audioExtensions, type AudioFile } from "../../domain/Transcription.ts"
 import * as JsonBody from "../edge/JsonBody.ts"
 import { isLabel, labelRule, maxCallNameLength, maxEndUserIdLength } from "../edge/Labels.ts"
-import { type Form, maxFormBytes, type Part, type Wanted } from "./UploadForm.ts"
+import { type UploadedForm, maxFormBytes, type FormPart, type PartLimit } from "./UploadForm.ts"
 
 /** 25 MB, as the providers that set this limit count them. */
 export const maxFileBytes = 25 * 1024 * 1024
@@ -45,8 +45,8 @@ export interface TranscriptionForm {
 }
 
 /** What to keep of an upload: nothing of a file that will be refused for its name. */
-export const wanted =
-  (serviceName: string): Wanted =>
+export const partLimitFor =
+  (serviceName: string): PartLimit =>
   (name, filename) => {
     if (name === "file") return filename !== undefined && extensionOf(filename) !== undefined ? maxFileBytes : 0
     return name === serviceName || isTextField(name) ? maxTextBytes : undefined
@@ -55,8 +55,8 @@ export const wanted =
 const isTextField = (name: string): name is TextField => textFields.some((known) => known === name)
 
 /** The first of the contract's errors that need nothing but the form. */
-export const read = (
-  form: Form,
+export const readTranscriptionForm = (
+  form: UploadedForm,
   serviceName: string
 ): Result.Result<TranscriptionForm, InvalidRequest | InvalidFileFormat | FileTooLarge> =>
   Result.gen(function* () {
@@ -82,12 +82,12 @@ export const read = (
     }
   })
 
-export type ResponseFormat = "json" | "text"
+export type TranscriptionFormat = "json" | "text"
 
 /** How to answer. */
 export const formatOf = ({ responseFormat = "json" }: TranscriptionForm) =>
   responseFormat === "json" || responseFormat === "text"
-    ? Result.succeed<ResponseFormat>(responseFormat)
+    ? Result.succeed<TranscriptionFormat>(responseFormat)
     : Result.fail(UnsupportedResponseFormat.of("response_format must be json or text"))
 
 export interface Labels {
@@ -125,7 +125,7 @@ const label = <E>(given: Found | undefined, maxLength: number, refuse: (message:
 
 const invalid = (message: string) => Result.fail(InvalidRequest.of(message))
 
-const filePart = ({ complete, parts }: Form): Result.Result<Part, InvalidRequest> => {
+const filePart = ({ complete, parts }: UploadedForm): Result.Result<FormPart, InvalidRequest> => {
   const file = parts.get("file")
   // An audio file that is too large has an error of its own.
   if (!complete && !(file !== undefined && file.size > maxFileBytes)) {
@@ -142,7 +142,7 @@ const filePart = ({ complete, parts }: Form): Result.Result<Part, InvalidRequest
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-const textsOf = ({ parts }: Form, serviceName: string) =>
+const textsOf = ({ parts }: UploadedForm, serviceName: string) =>
   Result.gen(function* () {
     const texts = new Map<string, string>()
     for (const name of [serviceName, ...textFields]) {
@@ -160,7 +160,7 @@ const textsOf = ({ parts }: Form, serviceName: string) =>
   })
 
 const objectIn = (name: string, text: string): Result.Result<JsonObject, InvalidRequest> => {
-  const parsed = JsonBody.parse(text, name)
+  const parsed = JsonBody.parseJsonBody(text, name)
   if (Result.isFailure(parsed)) return invalid(parsed.failure.message)
   const value = parsed.success
   return typeof value === "object" && value !== null && !Array.isArray(value)
@@ -194,7 +194,7 @@ const extensionOf = (filename: string): AudioExtension | undefined => {
   return audioExtensions.find((known) => known === extension)
 }
 
-const audioFile = ({ bytes, filename = "", size }: Part) => {
+const audioFile = ({ bytes, filename = "", size }: FormPart) => {
   const extension = extensionOf(filename)
   if (extension === undefined) {
     return Result.fail(InvalidFileFormat.of(`file must have the extension ${audioExtensions.join(", ")}`))

@@ -16,10 +16,10 @@ import type { RequestId } from "../../domain/Ids.ts"
 import { toUsdNumber } from "../../domain/Money.ts"
 import type { TranscriptionRequest } from "../../domain/Transcription.ts"
 import { promptTokens } from "../../domain/Usage.ts"
-import { ChooseTranscribers } from "../../gateway/ChooseTranscribers.ts"
-import { TranscribeAudio, type Transcribed } from "../../gateway/TranscribeAudio.ts"
+import { ChooseTranscriptionTargets } from "../../gateway/ChooseTranscriptionTargets.ts"
+import { TranscribeAudio, type TranscriptionResult } from "../../gateway/TranscribeAudio.ts"
 import type { TranscriptionCall } from "../../gateway/TranscriptionCall.ts"
-import { type Answer, RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
+import { type RecordedAnswer, RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"
 import * as Idempotency from "../edge/Idempotency.ts"
 import { withRetryAfter } from "../edge/ResponseHeaders.ts"
@@ -32,19 +32,19 @@ export interface TranscriptionOptions {
   readonly maxUploads: number
 }
 
-export const layer = (options: TranscriptionOptions) =>
+export const transcriptionHandlersLayer = (options: TranscriptionOptions) =>
   HttpApiBuilder.group(Api, "audio", (handlers) =>
     Effect.gen(function* () {
       const audio = yield* TranscribeAudio
-      const transcribersOf = (yield* ChooseTranscribers).resolve
+      const transcribersOf = (yield* ChooseTranscriptionTargets).resolve
       const recorded = yield* RecordedAnswers
       const slots = yield* Semaphore.make(options.maxUploads)
-      const wanted = TranscriptionForm.wanted(options.serviceName)
+      const wanted = TranscriptionForm.partLimitFor(options.serviceName)
 
       const answer = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-        const key = yield* Effect.fromResult(Idempotency.keyIn(request.headers))
-        const upload = yield* UploadForm.read(request, wanted)
-        const form = yield* Effect.fromResult(TranscriptionForm.read(upload, options.serviceName))
+        const key = yield* Effect.fromResult(Idempotency.idempotencyKeyIn(request.headers))
+        const upload = yield* UploadForm.readUpload(request, wanted)
+        const form = yield* Effect.fromResult(TranscriptionForm.readTranscriptionForm(upload, options.serviceName))
         const transcribers = yield* transcribersOf(form.model)
         const format = yield* Effect.fromResult(TranscriptionForm.formatOf(form))
         const labels = yield* Effect.fromResult(TranscriptionForm.labelsOf(form))
@@ -56,14 +56,14 @@ export const layer = (options: TranscriptionOptions) =>
           request: requestOf(form),
           ...labels
         })
-        const asked: Idempotency.Asked = {
+        const asked: Idempotency.OptionalIdempotentRequest = {
           key,
           body: key === undefined ? nothing : essenceOf(form, format, labels),
           organization: caller.organization,
           endpoint: "audio.transcriptions",
           request: yield* CurrentRequest
         }
-        const { body, contentType } = yield* Idempotency.whole(recorded, asked, (id) =>
+        const { body, contentType } = yield* Idempotency.answerOnce(recorded, asked, (id) =>
           Effect.map(audio.transcribe(callOf(id)), answerIn[format])
         )
         return HttpServerResponse.uint8Array(body, { contentType })
@@ -99,7 +99,7 @@ const requestOf = (form: TranscriptionForm.TranscriptionForm): TranscriptionRequ
  */
 const essenceOf = (
   { file, language, model, prompt, temperature }: TranscriptionForm.TranscriptionForm,
-  format: TranscriptionForm.ResponseFormat,
+  format: TranscriptionForm.TranscriptionFormat,
   { callName, endUserId }: TranscriptionForm.Labels
 ): Uint8Array =>
   Buffer.from(
@@ -109,7 +109,7 @@ const essenceOf = (
     ])
   )
 
-const bodyOf = ({ cost, length, text, usage }: Transcribed): Wire.Transcription => {
+const bodyOf = ({ cost, length, text, usage }: TranscriptionResult): Wire.Transcription => {
   const input = promptTokens(usage)
   return {
     text,
@@ -124,7 +124,9 @@ const bodyOf = ({ cost, length, text, usage }: Transcribed): Wire.Transcription 
   }
 }
 
-const answerIn: { readonly [Format in TranscriptionForm.ResponseFormat]: (transcribed: Transcribed) => Answer } = {
+const answerIn: {
+  readonly [Format in TranscriptionForm.TranscriptionFormat]: (transcribed: TranscriptionResult) => RecordedAnswer
+} = {
   json: (transcribed) => ({ contentType: "application/json", body: Buffer.from(JSON.stringify(bodyOf(transcribed))) }),
   text: ({ text }) => ({ contentType: "text/plain; charset=utf-8", body: Buffer.from(text) })
 }

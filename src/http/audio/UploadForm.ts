@@ -9,7 +9,7 @@ import { InvalidRequest } from "../../api/Errors.ts"
 import * as ResponseHeaders from "../edge/ResponseHeaders.ts"
 
 /** A part of the form, as far as it was received. */
-export interface Part {
+export interface FormPart {
   /** `undefined` when it was not sent as a file. */
   readonly filename: string | undefined
   /** Bytes received. */
@@ -20,14 +20,14 @@ export interface Part {
   readonly times: number
 }
 
-export interface Form {
-  readonly parts: ReadonlyMap<string, Part>
+export interface UploadedForm {
+  readonly parts: ReadonlyMap<string, FormPart>
   /** False when the form has more than `maxFormBytes`: what comes after them is not known. */
   readonly complete: boolean
 }
 
 /** How many bytes of a part are kept; `undefined` when nobody wants to know of it. */
-export type Wanted = (name: string, filename: string | undefined) => number | undefined
+export type PartLimit = (name: string, filename: string | undefined) => number | undefined
 
 /** Bytes of a form, with its boundaries and headers and with what is dropped. */
 export const maxFormBytes = 32 * 1024 * 1024
@@ -38,7 +38,10 @@ const longestSilence = Duration.seconds(10)
 const longestUpload = Duration.seconds(290)
 
 /** The form that a request carries. Refuses what is no form, and a client that stops sending. */
-export const read = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest, wanted: Wanted) {
+export const readUpload = Effect.fnUntraced(function* (
+  request: HttpServerRequest.HttpServerRequest,
+  wanted: PartLimit
+) {
   const contentType = request.headers["content-type"] ?? ""
   if (!/^\s*multipart\/form-data\s*(?:;|$)/i.test(contentType)) {
     return yield* InvalidRequest.of("The request body must be multipart/form-data, with the audio in the file `file`")
@@ -59,7 +62,7 @@ const unreadable = (_error: HttpServerError.HttpServerError) =>
   InvalidRequest.of("The request body could not be read to its end")
 
 /** What a client has yet to send of a body that nobody reads on would stand before its next request. */
-const lastOfConnection = ResponseHeaders.add({ connection: "close" })
+const lastOfConnection = ResponseHeaders.addHeaders({ connection: "close" })
 
 const givenUp = (message: string) => Effect.andThen(lastOfConnection, Effect.fail(InvalidRequest.of(message)))
 
@@ -69,7 +72,7 @@ const tooSlow = givenUp(`The request body did not arrive within ${Duration.toSec
 /** Takes a form in pieces of any size. */
 export class FormReader {
   private readonly parser: MultipartParser.Parser
-  private readonly wanted: Wanted
+  private readonly wanted: PartLimit
   private readonly declaredBytes: number
   private readonly parts = new Map<string, Incoming>()
   private bytes = 0
@@ -77,7 +80,7 @@ export class FormReader {
   private fault: string | undefined
 
   /** `declaredBytes` is the body's length as its headers say, or NaN. */
-  constructor(contentType: string, wanted: Wanted, declaredBytes: number) {
+  constructor(contentType: string, wanted: PartLimit, declaredBytes: number) {
     this.wanted = wanted
     this.declaredBytes = declaredBytes
     this.parser = MultipartParser.make({
@@ -104,7 +107,7 @@ export class FormReader {
     return this.bytes <= maxFormBytes && this.fault === undefined
   }
 
-  end(): Result.Result<Form, InvalidRequest> {
+  end(): Result.Result<UploadedForm, InvalidRequest> {
     const complete = this.bytes <= maxFormBytes
     if (complete && !this.closed) this.parser.end()
     return this.fault === undefined
@@ -132,7 +135,7 @@ const ignore = () => {}
  * A part on its way. Its bytes are copied into place at once: a list of what the network delivered would have an object
  * for each byte of a client that sends them singly.
  */
-class Incoming implements Part {
+class Incoming implements FormPart {
   readonly filename: string | undefined
   size = 0
   times = 1

@@ -2,13 +2,13 @@
  * Chat answers as clients read them, written by hand: one object for a plain answer, one line per chunk for a stream.
  * Keys without a value are left out; a literal `tool_calls: null` breaks published clients.
  */
-import type { Usage as WireUsage } from "../../api/ChatCompletion.ts"
+import type { CompletionUsage as WireUsage } from "../../api/ChatCompletion.ts"
 import type { Completion, FinishReason } from "../../domain/Completion.ts"
 import type { ReasoningDetail } from "../../domain/Conversation.ts"
 import type { RequestId } from "../../domain/Ids.ts"
 import { type Picodollars, toUsdNumber, zero } from "../../domain/Money.ts"
 import { cacheWriteTokens, none, promptTokens, type Usage } from "../../domain/Usage.ts"
-import type { Routing, WholeAnswer } from "../../gateway/CompleteChat.ts"
+import type { RoutingSummary, PlainAnswer } from "../../gateway/CompleteChat.ts"
 import type { Delta } from "../../gateway/Meter.ts"
 import type { StreamItem } from "../../gateway/Settlement.ts"
 
@@ -27,7 +27,7 @@ export const completionId = (id: RequestId): string => `chatcmpl-${id}`
 /** The request id within a completion id, or the text itself when it has no such prefix. */
 export const requestIdIn = (id: string): string => id.replace(/^chatcmpl-/, "")
 
-const routingBody = (routing: Routing) => ({
+const routingBody = (routing: RoutingSummary) => ({
   routed: routing.routed,
   routed_model: routing.model,
   routing_latency_ms: routing.latencyMillis
@@ -69,7 +69,7 @@ const saysNothing = ({ content, refusal, toolCalls }: Completion): boolean =>
   toolCalls.length > 0 || (refusal !== "" && content === "")
 
 /** The body of a plain answer. */
-export const wholeBody = (envelope: Envelope, answer: WholeAnswer) => ({
+export const completionBody = (envelope: Envelope, answer: PlainAnswer) => ({
   id: completionId(envelope.id),
   object: "chat.completion",
   created: envelope.createdSeconds,
@@ -126,7 +126,7 @@ export const keepAlive = ": keep-alive\n\n"
 /** Everything that never changes is serialised once, so that a chunk costs one small `JSON.stringify`. */
 export const chunkWriter = (
   envelope: Envelope,
-  answer: { readonly model: string; readonly routing: Routing }
+  answer: { readonly model: string; readonly routing: RoutingSummary }
 ): ChunkWriter => {
   const head =
     `data: {"id":${JSON.stringify(completionId(envelope.id))},"object":"chat.completion.chunk",` +

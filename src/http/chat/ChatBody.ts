@@ -4,29 +4,21 @@
  */
 import { Exit, Result, Schema, SchemaIssue } from "effect"
 
-import { ChatRequest as Wire } from "../../api/ChatRequest.ts"
+import { ChatCompletionRequest as Wire } from "../../api/ChatRequest.ts"
 import { InvalidCallName, InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
 import type { ChatInput } from "../../gateway/ChatInput.ts"
 import * as JsonBody from "../edge/JsonBody.ts"
 import { isLabel, labelRule, maxCallNameLength } from "../edge/Labels.ts"
-import { ttlOf, toInput } from "./ChatInputFromWire.ts"
+import { cacheTtlOf, chatInputOf, type RequestContext } from "./ChatInputFromWire.ts"
 
 export type BodyError = InvalidRequest | InvalidModel | InvalidCallName | UnsupportedParameter
-
-export interface Surroundings {
-  /** `<service>-auto`. */
-  readonly autoModel: string
-  /** Header `x-session-id`. */
-  readonly sessionHeader: string | undefined
-}
-
 const maxSessionLength = 256
 
 type Fields = { readonly [name: string]: unknown }
 
 /** Reads, checks and translates. */
-export const read = (text: string, surroundings: Surroundings): Result.Result<ChatInput, BodyError> => {
-  const parsed = JsonBody.parse(text)
+export const readChatBody = (text: string, surroundings: RequestContext): Result.Result<ChatInput, BodyError> => {
+  const parsed = JsonBody.parseJsonBody(text)
   if (Result.isFailure(parsed)) return Result.fail(InvalidRequest.of(parsed.failure.message))
   const fields = parsed.success
   if (typeof fields !== "object" || fields === null || Array.isArray(fields)) {
@@ -36,7 +28,7 @@ export const read = (text: string, surroundings: Surroundings): Result.Result<Ch
   return check(fields as Fields, surroundings)
 }
 
-const check = (fields: Fields, surroundings: Surroundings): Result.Result<ChatInput, BodyError> => {
+const check = (fields: Fields, surroundings: RequestContext): Result.Result<ChatInput, BodyError> => {
   const refused = unsupported(fields) ?? badCallName(fields["metadata"]) ?? badSessionHeader(surroundings.sessionHeader)
   if (refused !== undefined) return Result.fail(refused)
   const modelIsText = fields["model"] === undefined || fields["model"] === null || typeof fields["model"] === "string"
@@ -46,7 +38,7 @@ const check = (fields: Fields, surroundings: Surroundings): Result.Result<ChatIn
   const inconsistent = badToolReferences(wire) ?? badCacheControl(wire)
   if (inconsistent !== undefined) return Result.fail(InvalidRequest.of(inconsistent))
   if (!modelIsText) return Result.fail(InvalidModel.of("model must be the id of a model, as text"))
-  return Result.succeed(toInput(wire, surroundings))
+  return Result.succeed(chatInputOf(wire, surroundings))
 }
 
 const decode = Schema.decodeUnknownExit(Wire)
@@ -107,11 +99,11 @@ const badToolReferences = (wire: Wire): string | undefined => {
 
 const badCacheControl = (wire: Wire): string | undefined => {
   const rule = "must be a duration such as 5m, 1h or 1 hour"
-  if (ttlOf(wire.cache_control) === "malformed") return `cache_control.ttl: ${rule}`
+  if (cacheTtlOf(wire.cache_control) === "malformed") return `cache_control.ttl: ${rule}`
   for (const [at, message] of wire.messages.entries()) {
     if (typeof message.content === "string" || !Array.isArray(message.content)) continue
     for (const [index, part] of message.content.entries()) {
-      if (part.type === "text" && ttlOf(part.cache_control) === "malformed") {
+      if (part.type === "text" && cacheTtlOf(part.cache_control) === "malformed") {
         return `messages[${at}].content[${index}].cache_control.ttl: ${rule}`
       }
     }

@@ -9,12 +9,12 @@ import { Catalog } from "../../catalog/Catalog.ts"
 import type { RequestId } from "../../domain/Ids.ts"
 import type { ChatCall } from "../../gateway/ChatCall.ts"
 import { CompleteChat } from "../../gateway/CompleteChat.ts"
-import { type Answer, RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
-import { Closing } from "../edge/Closing.ts"
+import { type RecordedAnswer, RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"
+import { Drain } from "../edge/Drain.ts"
 import * as Idempotency from "../edge/Idempotency.ts"
 import { withRetryAfter } from "../edge/ResponseHeaders.ts"
-import { type Envelope, wholeBody } from "./ChatAnswer.ts"
+import { type Envelope, completionBody } from "./ChatAnswer.ts"
 import * as ChatBody from "./ChatBody.ts"
 import * as ChatStream from "./ChatStream.ts"
 
@@ -24,22 +24,22 @@ export interface ChatOptions {
   readonly keepAliveEvery: Duration.Duration
 }
 
-export const layer = (options: ChatOptions) =>
+export const chatHandlersLayer = (options: ChatOptions) =>
   HttpApiBuilder.group(Api, "chat", (handlers) =>
     Effect.gen(function* () {
       const chat = yield* CompleteChat
       const recorded = yield* RecordedAnswers
       const { version } = yield* Catalog
-      const closing = yield* Closing
+      const closing = yield* Drain
       const autoModel = `${options.serviceName}-auto`
 
       return handlers.handleRaw(
         "completions",
         Effect.fnUntraced(function* ({ request }) {
-          const key = yield* Effect.fromResult(Idempotency.keyIn(request.headers))
+          const key = yield* Effect.fromResult(Idempotency.idempotencyKeyIn(request.headers))
           const body = new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
           const surroundings = { autoModel, sessionHeader: request.headers["x-session-id"] }
-          const input = yield* Effect.fromResult(ChatBody.read(yield* textOf(body), surroundings))
+          const input = yield* Effect.fromResult(ChatBody.readChatBody(yield* textOf(body), surroundings))
           const caller = yield* CurrentCaller
           const createdSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
           const callOf = (id: RequestId): ChatCall => ({ id, caller, input })
@@ -49,7 +49,7 @@ export const layer = (options: ChatOptions) =>
             serviceName: options.serviceName,
             fingerprint: `fp_${version}`
           })
-          const asked: Idempotency.Asked = {
+          const asked: Idempotency.OptionalIdempotentRequest = {
             key,
             body,
             organization: caller.organization,
@@ -57,15 +57,13 @@ export const layer = (options: ChatOptions) =>
             request: yield* CurrentRequest
           }
           if (!input.stream) {
-            const answer = yield* Idempotency.whole(recorded, asked, (id) =>
-              Effect.map(chat.whole(callOf(id)), (whole) => jsonOf(wholeBody(envelopeOf(id), whole)))
+            const answer = yield* Idempotency.answerOnce(recorded, asked, (id) =>
+              Effect.map(chat.complete(callOf(id)), (whole) => jsonOf(completionBody(envelopeOf(id), whole)))
             )
             return HttpServerResponse.uint8Array(answer.body, { contentType: answer.contentType })
           }
-          const opening = Idempotency.streamed(recorded, asked, (id) =>
-            Effect.map(chat.streamed(callOf(id), closing.signal), (answer) =>
-              ChatStream.framesOf(answer, envelopeOf(id))
-            )
+          const opening = Idempotency.streamOnce(recorded, asked, (id) =>
+            Effect.map(chat.stream(callOf(id), closing.signal), (answer) => ChatStream.framesOf(answer, envelopeOf(id)))
           )
           return yield* ChatStream.respond(opening, {
             envelope: envelopeOf(asked.request),
@@ -87,7 +85,7 @@ const textOf = (bytes: Uint8Array) =>
     catch: () => InvalidRequest.of("The request body is not valid UTF-8")
   })
 
-const jsonOf = (body: unknown): Answer => ({
+const jsonOf = (body: unknown): RecordedAnswer => ({
   contentType: "application/json",
   body: Buffer.from(JSON.stringify(body))
 })

@@ -10,16 +10,15 @@ import type {
   CacheControl,
   ChatRequest,
   Message,
-  Part,
+  ContentPart,
   ResponseFormat,
   TextPart
 } from "../../domain/Conversation.ts"
 import type { ReasoningFields } from "../../domain/Reasoning.ts"
 import type { ChatInput } from "../../gateway/ChatInput.ts"
-import type { Surroundings } from "./ChatBody.ts"
 
 /** What the gateway is asked to do. */
-export const toInput = (wire: Api.ChatRequest, surroundings: Surroundings): ChatInput => ({
+export const chatInputOf = (wire: Api.ChatCompletionRequest, surroundings: RequestContext): ChatInput => ({
   model: wire.model === surroundings.autoModel ? undefined : (wire.model ?? undefined),
   request: toRequest(wire, surroundings.sessionHeader),
   reasoning: toReasoning(wire),
@@ -37,7 +36,7 @@ const given = <A extends object>(fields: A): { [K in keyof A]?: NonNullable<A[K]
   return kept
 }
 
-const toRequest = (wire: Api.ChatRequest, sessionHeader: string | undefined): ChatInput["request"] => ({
+const toRequest = (wire: Api.ChatCompletionRequest, sessionHeader: string | undefined): ChatInput["request"] => ({
   messages: wire.messages.map(toMessage),
   tools: (wire.tools ?? []).map(({ function: tool }) => ({
     name: tool.name,
@@ -62,7 +61,7 @@ const toRequest = (wire: Api.ChatRequest, sessionHeader: string | undefined): Ch
   })
 })
 
-const toMessage = (message: Api.Message): Message => {
+const toMessage = (message: Api.ChatMessage): Message => {
   switch (message.role) {
     case "system":
     case "developer":
@@ -76,7 +75,7 @@ const toMessage = (message: Api.Message): Message => {
   }
 }
 
-const toAssistant = (message: Extract<Api.Message, { role: "assistant" }>): AssistantMessage => ({
+const toAssistant = (message: Extract<Api.ChatMessage, { role: "assistant" }>): AssistantMessage => ({
   role: "assistant",
   content: toParts(message.content).filter(isText),
   toolCalls: (message.tool_calls ?? []).map((call) => ({
@@ -88,12 +87,12 @@ const toAssistant = (message: Extract<Api.Message, { role: "assistant" }>): Assi
   ...given({ reasoning: message.reasoning })
 })
 
-const isText = (part: Part): part is TextPart => part.type === "text"
+const isText = (part: ContentPart): part is TextPart => part.type === "text"
 
-const toParts = (content: Api.Message["content"]): ReadonlyArray<Part> => {
+const toParts = (content: Api.ChatMessage["content"]): ReadonlyArray<ContentPart> => {
   if (content === undefined || content === null || content === "") return []
   if (typeof content === "string") return [{ type: "text", text: content }]
-  return content.map((part): Part => {
+  return content.map((part): ContentPart => {
     switch (part.type) {
       case "text":
         return { type: "text", text: part.text, ...given({ cacheControl: toCacheControl(part.cache_control) }) }
@@ -107,10 +106,10 @@ const toParts = (content: Api.Message["content"]): ReadonlyArray<Part> => {
   })
 }
 
-const toToolChoice = (choice: Api.ChatRequest["tool_choice"]): ChatRequest["toolChoice"] =>
+const toToolChoice = (choice: Api.ChatCompletionRequest["tool_choice"]): ChatRequest["toolChoice"] =>
   typeof choice === "object" && choice !== null ? { name: choice.function.name } : (choice ?? "auto")
 
-const toResponseFormat = (format: Api.ChatRequest["response_format"]): ResponseFormat => {
+const toResponseFormat = (format: Api.ChatCompletionRequest["response_format"]): ResponseFormat => {
   if (format === undefined || format === null) return { type: "text" }
   if (format.type !== "json_schema") return format
   const { description, name, schema, strict } = format.json_schema
@@ -118,7 +117,7 @@ const toResponseFormat = (format: Api.ChatRequest["response_format"]): ResponseF
 }
 
 /** Any `reasoning` object counts as present, also an empty one. */
-const toReasoning = (wire: Api.ChatRequest): ReasoningFields => {
+const toReasoning = (wire: Api.ChatCompletionRequest): ReasoningFields => {
   const { reasoning } = wire
   return {
     ...(reasoning && {
@@ -133,10 +132,10 @@ const toReasoning = (wire: Api.ChatRequest): ReasoningFields => {
   }
 }
 
-type WireCacheControl = Api.ChatRequest["cache_control"]
+type WireCacheControl = Api.ChatCompletionRequest["cache_control"]
 
 const toCacheControl = (control: WireCacheControl): CacheControl | undefined => {
-  const ttl = ttlOf(control)
+  const ttl = cacheTtlOf(control)
   return ttl === undefined || ttl === "malformed" ? undefined : { ttl }
 }
 
@@ -144,7 +143,7 @@ const compact = /^(\d{1,6})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)$/
 const secondsPer: { readonly [unit: string]: number } = { s: 1, m: 60, h: 3_600, d: 86_400 }
 
 /** The lifetime that providers know which is at most the one asked for: five minutes, or one hour. */
-export const ttlOf = (control: WireCacheControl): CacheControl["ttl"] | "malformed" | undefined => {
+export const cacheTtlOf = (control: WireCacheControl): CacheControl["ttl"] | "malformed" | undefined => {
   if (control === undefined || control === null) return undefined
   if (control.ttl === undefined || control.ttl === null) return "5m"
   const match = compact.exec(control.ttl.trim())
@@ -154,4 +153,11 @@ export const ttlOf = (control: WireCacheControl): CacheControl["ttl"] | "malform
       : Option.some(Number(match[1]) * (secondsPer[match[2]?.[0]?.toLowerCase() ?? ""] ?? 0))
   if (Option.isNone(seconds) || !(seconds.value > 0)) return "malformed"
   return seconds.value >= 3_600 ? "1h" : "5m"
+}
+
+export interface RequestContext {
+  /** `<service>-auto`. */
+  readonly autoModel: string
+  /** Header `x-session-id`. */
+  readonly sessionHeader: string | undefined
 }

@@ -8,7 +8,7 @@ import { HttpServerResponse } from "effect/http"
 
 import type { ChatError } from "../../api/Errors.ts"
 import type { StreamedAnswer } from "../../gateway/CompleteChat.ts"
-import type { ClosingSignal } from "../../gateway/Settlement.ts"
+import type { DrainSignal } from "../../gateway/Settlement.ts"
 import { chunkWriter, done, type Envelope, joinThoughts, keepAlive } from "./ChatAnswer.ts"
 
 export interface StreamOptions {
@@ -18,11 +18,11 @@ export interface StreamOptions {
   /** What to name in a chunk when no model answered. */
   readonly requested: { readonly model: string; readonly routed: boolean }
   /** From then on no answer begins. */
-  readonly closing: ClosingSignal
+  readonly closing: DrainSignal
 }
 
 /** What goes to the client at once. */
-export interface Frame {
+export interface StreamFrame {
   readonly text: string
   /** On the last one: the answer is complete and charged, or broke off. */
   readonly end?: "settled" | "broken"
@@ -30,7 +30,7 @@ export interface Frame {
 
 /** The response, as soon as its status is known. */
 export const respond = Effect.fnUntraced(function* <R>(
-  opening: Effect.Effect<Stream.Stream<Frame>, ChatError, R>,
+  opening: Effect.Effect<Stream.Stream<StreamFrame>, ChatError, R>,
   options: StreamOptions
 ) {
   const fiber = yield* Effect.forkScoped(Effect.raceFirst(opening, options.closing))
@@ -39,7 +39,7 @@ export const respond = Effect.fnUntraced(function* <R>(
     onSome: (opened) => opened,
     onNone: () =>
       Stream.concat(
-        Stream.succeed<Frame>({ text: keepAlive }),
+        Stream.succeed<StreamFrame>({ text: keepAlive }),
         Stream.unwrap(Effect.catch(Fiber.join(fiber), (error) => Effect.succeed(failedFrames(error, options))))
       )
   })
@@ -51,11 +51,11 @@ export const respond = Effect.fnUntraced(function* <R>(
 })
 
 /** An answer as its client reads it. */
-export const framesOf = (answer: StreamedAnswer, envelope: Envelope): Stream.Stream<Frame> => {
+export const framesOf = (answer: StreamedAnswer, envelope: Envelope): Stream.Stream<StreamFrame> => {
   const writer = chunkWriter(envelope, answer)
   let started = false
   // One frame per packet of the provider, not one per chunk.
-  return Stream.mapArray(answer.items, (items): readonly [Frame] => {
+  return Stream.mapArray(answer.items, (items): readonly [StreamFrame] => {
     let text = started ? "" : writer.first()
     started = true
     for (const item of joinThoughts(items)) text += writer.item(item)
@@ -65,7 +65,7 @@ export const framesOf = (answer: StreamedAnswer, envelope: Envelope): Stream.Str
 }
 
 /** The gate was already open: the status is gone, so the error goes into the stream. */
-const failedFrames = (error: ChatError, { envelope, requested }: StreamOptions): Stream.Stream<Frame> => {
+const failedFrames = (error: ChatError, { envelope, requested }: StreamOptions): Stream.Stream<StreamFrame> => {
   const writer = chunkWriter(envelope, {
     model: requested.model,
     routing: { routed: requested.routed, model: null, latencyMillis: null }
@@ -74,7 +74,7 @@ const failedFrames = (error: ChatError, { envelope, requested }: StreamOptions):
 }
 
 /** Adds a comment whenever a while passes without a frame. Nothing follows the last frame. */
-const withKeepAlive = Effect.fnUntraced(function* (frames: Stream.Stream<Frame>, options: StreamOptions) {
+const withKeepAlive = Effect.fnUntraced(function* (frames: Stream.Stream<StreamFrame>, options: StreamOptions) {
   const clock = yield* Clock.Clock
   const everyMillis = Duration.toMillis(options.keepAliveEvery)
   let quietSince = clock.currentTimeMillisUnsafe()
@@ -82,7 +82,7 @@ const withKeepAlive = Effect.fnUntraced(function* (frames: Stream.Stream<Frame>,
     quietSince = clock.currentTimeMillisUnsafe()
     return frame
   })
-  const comment = Effect.gen(function* (): Effect.fn.Return<Frame> {
+  const comment = Effect.gen(function* (): Effect.fn.Return<StreamFrame> {
     while (true) {
       const leftMillis = quietSince + everyMillis - clock.currentTimeMillisUnsafe()
       if (leftMillis <= 0) break

@@ -9,8 +9,8 @@ import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerR
 import { Api } from "../../api/Api.ts"
 import { type ErrorCode, errorTable } from "../../api/Errors.ts"
 import { requestId } from "../../domain/Ids.ts"
-import { stopped } from "./Closing.ts"
 import { CurrentRequest } from "./CurrentRequest.ts"
+import { shutdownError } from "./Drain.ts"
 
 export interface EdgeOptions {
   readonly maxBodyBytes: number
@@ -19,7 +19,7 @@ export interface EdgeOptions {
 }
 
 /** Applies to all routes of the server. */
-export const layer = (options: EdgeOptions) =>
+export const edgeLayer = (options: EdgeOptions) =>
   HttpRouter.middleware(
     Effect.gen(function* () {
       const random = yield* SecureRandom.SecureRandom
@@ -48,7 +48,7 @@ export const layer = (options: EdgeOptions) =>
  * that left is stopped as well; its status is another, and nobody reads its answer.)
  */
 const whenCutOff = HttpEffect.appendPreResponseHandler((_request, response) =>
-  Effect.succeed(response.status === 503 ? errorResponse("internal_error", stopped.error.message) : response)
+  Effect.succeed(response.status === 503 ? errorResponse("internal_error", shutdownError.error.message) : response)
 )
 
 const errorResponse = (code: ErrorCode, message: string, headers: Record<string, string> = {}) =>

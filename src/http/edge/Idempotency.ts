@@ -9,14 +9,14 @@ import { IdempotencyConflict, InternalError, InvalidRequest } from "../../api/Er
 import type { RequestId } from "../../domain/Ids.ts"
 import { leftByClient } from "../../gateway/ClientLeft.ts"
 import * as Recorded from "../../idempotency/RecordedAnswers.ts"
-import type { Frame } from "../chat/ChatStream.ts"
+import type { StreamFrame } from "../chat/ChatStream.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
 /** A question whose client may not have sent a key. */
-export type Asked = Omit<Recorded.Question, "key"> & { readonly key: string | undefined }
+export type OptionalIdempotentRequest = Omit<Recorded.IdempotentRequest, "key"> & { readonly key: string | undefined }
 
 /** The key in the header, if there is one. */
-export const keyIn = (
+export const idempotencyKeyIn = (
   headers: Readonly<Record<string, string | undefined>>
 ): Result.Result<string | undefined, InvalidRequest> => {
   const key = headers["idempotency-key"]
@@ -28,10 +28,10 @@ export const keyIn = (
 type Run<A, E, R> = (request: RequestId) => Effect.Effect<A, E, R>
 
 /** Answers whole. `run` gets the id to hold, charge and answer under, which may be that of an earlier request. */
-export const whole = <E, R>(
+export const answerOnce = <E, R>(
   recorded: Recorded.RecordedAnswers["Service"],
-  { key, ...asked }: Asked,
-  run: Run<Recorded.Answer, E, R>
+  { key, ...asked }: OptionalIdempotentRequest,
+  run: Run<Recorded.RecordedAnswer, E, R>
 ) =>
   key === undefined
     ? run(asked.request)
@@ -44,17 +44,17 @@ export const whole = <E, R>(
       }).pipe(Effect.scoped)
 
 /** Answers as a stream: recorded as it goes by, or one frame when it is a replay. */
-export const streamed = <E, R>(
+export const streamOnce = <E, R>(
   recorded: Recorded.RecordedAnswers["Service"],
-  { key, ...asked }: Asked,
-  run: Run<Stream.Stream<Frame>, E, R>
+  { key, ...asked }: OptionalIdempotentRequest,
+  run: Run<Stream.Stream<StreamFrame>, E, R>
 ) =>
   key === undefined
     ? run(asked.request)
     : Effect.gen(function* () {
         const found = yield* find(recorded, { ...asked, key })
         if (found._tag === "Answered") {
-          return Stream.succeed<Frame>({ text: utf8.decode(found.answer.body), end: "settled" })
+          return Stream.succeed<StreamFrame>({ text: utf8.decode(found.answer.body), end: "settled" })
         }
         const recorder = new Recorder(found)
         yield* Effect.addFinalizer((exit) => recorder.close(exit))
@@ -64,22 +64,22 @@ export const streamed = <E, R>(
 
 const find = Effect.fnUntraced(function* (
   recorded: Recorded.RecordedAnswers["Service"],
-  question: Recorded.Question
+  question: Recorded.IdempotentRequest
 ): Effect.fn.Return<
-  Extract<Recorded.Known, { readonly _tag: "Claimed" | "Answered" }>,
+  Extract<Recorded.ClaimResult, { readonly _tag: "Claimed" | "Answered" }>,
   IdempotencyConflict | InternalError,
   Scope.Scope | HttpServerRequest.HttpServerRequest
 > {
-  const known = yield* recorded.ask(question).pipe(
+  const known = yield* recorded.claim(question).pipe(
     Effect.tapError(({ cause }) => Effect.logError("An Idempotency-Key could not be looked up", cause)),
     Effect.mapError(() => InternalError.of("The Idempotency-Key could not be checked; nothing was done, try again"))
   )
-  if (known._tag === "Answered") yield* ResponseHeaders.add({ "idempotent-replayed": "true" })
+  if (known._tag === "Answered") yield* ResponseHeaders.addHeaders({ "idempotent-replayed": "true" })
   else if (known._tag !== "Claimed") return yield* IdempotencyConflict.of(explain(known))
   return known
 })
 
-const explain = (known: Exclude<Recorded.Known, { readonly _tag: "Claimed" | "Answered" }>): string => {
+const explain = (known: Exclude<Recorded.ClaimResult, { readonly _tag: "Claimed" | "Answered" }>): string => {
   switch (known._tag) {
     case "OtherBody":
       return "This Idempotency-Key was used with another request body in the last 24 hours"
@@ -93,7 +93,7 @@ const explain = (known: Exclude<Recorded.Known, { readonly _tag: "Claimed" | "An
 const gone = {
   too_large:
     "The first request with this Idempotency-Key was answered and charged, but its answer is over " +
-    `${Recorded.maxAnswerBytes} bytes and was not kept`,
+    `${Recorded.maxRecordedBytes} bytes and was not kept`,
   client_left:
     "The first request with this Idempotency-Key was left by its client in the middle of the stream, and charged for " +
     "what was delivered"
@@ -112,14 +112,14 @@ class Recorder {
     this.claim = claim
   }
 
-  pass({ end, text }: Frame): Effect.Effect<void> {
+  pass({ end, text }: StreamFrame): Effect.Effect<void> {
     this.bytes += Buffer.byteLength(text)
-    if (this.bytes <= Recorded.maxAnswerBytes) this.texts.push(text)
+    if (this.bytes <= Recorded.maxRecordedBytes) this.texts.push(text)
     else this.texts = []
     this.state = end === undefined ? "speaking" : "ended"
     if (end === undefined) return Effect.void
     if (end === "broken") return this.claim.end("failed")
-    return this.claim.end(this.bytes > Recorded.maxAnswerBytes ? "too_large" : this.answer())
+    return this.claim.end(this.bytes > Recorded.maxRecordedBytes ? "too_large" : this.answer())
   }
 
   /** Who left after the first output was charged. In every other case nobody knows, and the claim lapses. */
@@ -127,7 +127,7 @@ class Recorder {
     return this.state === "speaking" && leftByClient(exit) ? this.claim.end("client_left") : Effect.void
   }
 
-  private answer(): Recorded.Answer {
+  private answer(): Recorded.RecordedAnswer {
     return { contentType: "text/event-stream", body: Buffer.from(this.texts.join("")) }
   }
 }

@@ -18,7 +18,7 @@ export interface BodyFault {
  * The parsed value, or the first fault, said of the subject. Linear in the text; the inside of strings is skipped, not
  * walked.
  */
-export const parse = (text: string, subject = "The request body"): Result.Result<unknown, BodyFault> => {
+export const parseJsonBody = (text: string, subject = "The request body"): Result.Result<unknown, BodyFault> => {
   const fault = (words: string): BodyFault => ({ message: `${subject} ${words}` })
   if (text.trim() === "") return Result.fail(fault("is empty; expected a JSON object"))
   // First, because a body of nothing but brackets would cost the parser a gigabyte.

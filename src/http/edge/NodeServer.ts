@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream"
 import { type ErrorCode, errorTable } from "../../api/Errors.ts"
 
 /** A server that does not listen yet. */
-export const create = (): Server => createServer().on("clientError", answer)
+export const createNodeServer = (): Server => createServer().on("clientError", answer)
 
 const messageOf: { readonly [code: string]: string } = {
   HPE_HEADER_OVERFLOW: "The request headers are too large",

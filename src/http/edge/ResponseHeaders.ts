@@ -5,7 +5,7 @@ import { HttpEffect, HttpServerResponse } from "effect/http"
 import { RateLimitExceeded } from "../../api/Errors.ts"
 
 /** Adds to the response. */
-export const add = (headers: Record<string, string>) =>
+export const addHeaders = (headers: Record<string, string>) =>
   HttpEffect.appendPreResponseHandler((_request, response) =>
     Effect.succeed(HttpServerResponse.setHeaders(response, headers))
   )
@@ -14,6 +14,6 @@ export const add = (headers: Record<string, string>) =>
 export const withRetryAfter = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.tapError(effect, (error) =>
     error instanceof RateLimitExceeded && error.retryAfter !== undefined
-      ? add({ "retry-after": String(Math.max(1, Math.ceil(Duration.toSeconds(error.retryAfter)))) })
+      ? addHeaders({ "retry-after": String(Math.max(1, Math.ceil(Duration.toSeconds(error.retryAfter)))) })
       : Effect.void
   )

@@ -13,7 +13,7 @@ import { completionId, requestIdIn } from "../chat/ChatAnswer.ts"
 
 const isRequestId = Schema.is(RequestId)
 
-export const layer = HttpApiBuilder.group(Api, "generations", (handlers) =>
+export const generationHandlersLayer = HttpApiBuilder.group(Api, "generations", (handlers) =>
   Effect.gen(function* () {
     const requestLog = yield* RequestLog
     return handlers.handle(

@@ -11,7 +11,7 @@ import type { Endpoint, Model } from "../../catalog/Model.ts"
 import type { Price, Rates } from "../../catalog/Price.ts"
 import { type Picodollars, times, toUsd } from "../../domain/Money.ts"
 
-export const layer = (options: { readonly serviceName: string }) =>
+export const modelHandlersLayer = (options: { readonly serviceName: string }) =>
   HttpApiBuilder.group(Api, "models", (handlers) =>
     Effect.gen(function* () {
       const { models } = yield* Catalog

@@ -5,7 +5,7 @@
 import { Result } from "effect"
 
 import { type CompletionEvent, fold } from "../../domain/Completion.ts"
-import { asking, type AudioFormat, type ChatRequest } from "../../domain/Conversation.ts"
+import { userRequest, type AudioFormat, type ChatRequest } from "../../domain/Conversation.ts"
 import { Failure } from "../../domain/Failure.ts"
 import type { AudioExtension, Transcript, TranscriptionRequest } from "../../domain/Transcription.ts"
 
@@ -23,7 +23,7 @@ const formats = {
 
 /** What a chat model is asked. All of it is the user's: not every model that hears reads a system message. */
 export const questionOf = (request: TranscriptionRequest): ChatRequest => ({
-  ...asking(
+  ...userRequest(
     { type: "text", text: instructionOf(request) },
     { type: "audio", data: base64(request.file.bytes), format: formats[request.file.extension] }
   ),

@@ -12,9 +12,9 @@ import { type Failure, policyOf } from "../../domain/Failure.ts"
 import type { EndpointId } from "../../domain/Ids.ts"
 
 /** The endpoint was not called because its breaker is open. */
-export class Resting extends Data.TaggedError("Resting")<{
+export class CircuitOpen extends Data.TaggedError("Resting")<{
   /** Until a call is let through. Zero while another call probes the endpoint. */
-  readonly opensIn: Duration.Duration
+  readonly retryAfter: Duration.Duration
 }> {}
 
 /** Opens when 5 or more of the last 10 calls failed. */
@@ -27,21 +27,21 @@ const accountRest = Duration.minutes(5)
 /** The longest rest that a provider may ask for. */
 const longestAskedRest = Duration.minutes(15)
 
-export class Health extends Context.Service<
-  Health,
+export class CircuitBreakers extends Context.Service<
+  CircuitBreakers,
   {
     /** Runs a call and counts its outcome, unless the endpoint rests. */
     readonly guard: <A, R>(
       endpoint: EndpointId,
       call: Effect.Effect<A, Failure, R>
-    ) => Effect.Effect<A, Failure | Resting, R>
+    ) => Effect.Effect<A, Failure | CircuitOpen, R>
     /** Counts a fault that came after its call had succeeded: a stream that broke. */
     readonly report: (endpoint: EndpointId, failure: Failure) => Effect.Effect<void>
   }
 >()("tollgate/providers/dispatch/CircuitBreakers/Health") {
   /** Breakers of this process. Replicas learn of a fault each on their own, within a few calls. */
   static readonly layer = Layer.effect(
-    Health,
+    CircuitBreakers,
     Effect.gen(function* () {
       const ordinary = yield* CircuitBreaker.make({ tripPolicy: ordinaryFaults, openDuration: rests })
       const lasting = yield* CircuitBreaker.make({
@@ -66,7 +66,7 @@ export class Health extends Context.Service<
           Effect.tapError((error) => (error._tag === "Failure" ? restFor(endpoint, error) : Effect.void))
         )
       const report = (endpoint: EndpointId, failure: Failure) => Effect.ignore(guard(endpoint, Effect.fail(failure)))
-      return Health.of({ guard, report })
+      return CircuitBreakers.of({ guard, report })
     })
   ).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
 }
@@ -92,7 +92,7 @@ const restAskedBy = (failure: Failure): Duration.Duration | undefined => {
   }
 }
 
-const resting = ({ reason }: CircuitBreaker.CircuitBreakerError): Effect.Effect<never, Resting> =>
+const resting = ({ reason }: CircuitBreaker.CircuitBreakerError): Effect.Effect<never, CircuitOpen> =>
   reason._tag === "CircuitBreakerStoreError"
     ? Effect.die(reason)
-    : Effect.fail(new Resting({ opensIn: reason._tag === "CircuitOpen" ? reason.retryAfter : Duration.zero }))
+    : Effect.fail(new CircuitOpen({ retryAfter: reason._tag === "CircuitOpen" ? reason.retryAfter : Duration.zero }))

@@ -17,15 +17,14 @@ import { protocols } from "../protocols/Protocols.ts"
 import { HttpTransport } from "../transport/HttpTransport.ts"
 import * as Timeouts from "../transport/Timeouts.ts"
 import * as ChatTranscription from "./ChatTranscription.ts"
-import { Health } from "./CircuitBreakers.ts"
-import { type Answer, Exhausted, walk } from "./Failover.ts"
+import { CircuitBreakers } from "./CircuitBreakers.ts"
+import { walk } from "./Failover.ts"
 import * as Failover from "./FailoverRules.ts"
+import type { Exhausted, ProviderAnswer } from "./ProviderAnswer.ts"
 import * as Upstream from "./ProviderCalls.ts"
 import type { Target } from "./Target.ts"
 
-export { type Answer, Exhausted }
-
-export interface Call {
+export interface ChatDispatch {
   /** Nobody can ask a provider without a hold: nothing else has this. */
   readonly held: HeldRequestId
   readonly request: ChatRequest
@@ -35,7 +34,7 @@ export interface Call {
   readonly affinity?: string
 }
 
-export interface TranscriptionCall {
+export interface TranscriptionDispatch {
   readonly held: HeldRequestId
   readonly request: TranscriptionRequest
   /** In order of preference. A model that converses transcribes when it is asked to. */
@@ -46,40 +45,42 @@ export class Dispatch extends Context.Service<
   Dispatch,
   {
     /** A plain answer, as the events it folds from; one of them is its `finish`. */
-    readonly complete: (call: Call) => Effect.Effect<Answer<ReadonlyArray<CompletionEvent>>, Exhausted>
+    readonly complete: (call: ChatDispatch) => Effect.Effect<ProviderAnswer<ReadonlyArray<CompletionEvent>>, Exhausted>
     /**
      * A streamed answer, after its first output has arrived: until then failures fail over. The stream begins with that
      * output, ends after `finish`, and fails with the target's failure if it breaks. The connection lives in the scope.
      */
     readonly open: (
-      call: Call
-    ) => Effect.Effect<Answer<Stream.Stream<CompletionEvent, Failure>>, Exhausted, Scope.Scope>
+      call: ChatDispatch
+    ) => Effect.Effect<ProviderAnswer<Stream.Stream<CompletionEvent, Failure>>, Exhausted, Scope.Scope>
     /** The text of a recording; empty when nobody speaks. */
-    readonly transcribe: (call: TranscriptionCall) => Effect.Effect<Answer<Transcript>, Exhausted>
+    readonly transcribe: (call: TranscriptionDispatch) => Effect.Effect<ProviderAnswer<Transcript>, Exhausted>
   }
 >()("tollgate/providers/dispatch/Dispatch") {
   /** Over any transport and breakers. */
   static readonly layerWith = (options: {
     readonly protocols: Record<ChatProtocolName, Protocol>
     readonly timeouts: Timeouts.Timeouts
-    readonly limits: Failover.Limits
+    readonly limits: Failover.FailoverLimits
   }) =>
     Layer.effect(
       Dispatch,
       Effect.suspend(() => make(options))
     )
 
-  static readonly layer = this.layerWith({ protocols, timeouts: Timeouts.defaults, limits: Failover.defaults }).pipe(
-    Layer.provide([HttpTransport.layer(), Health.layer, ImageFetch.layer()])
-  )
+  static readonly layer = this.layerWith({
+    protocols,
+    timeouts: Timeouts.defaultTimeouts,
+    limits: Failover.defaultFailoverLimits
+  }).pipe(Layer.provide([HttpTransport.layer(), CircuitBreakers.layer, ImageFetch.layer()]))
 }
 
 const make = Effect.fnUntraced(function* (options: Parameters<typeof Dispatch.layerWith>[0]) {
-  const health = yield* Health
-  const upstream = yield* Upstream.make(options.protocols, options.timeouts)
+  const health = yield* CircuitBreakers
+  const upstream = yield* Upstream.makeProviderCalls(options.protocols, options.timeouts)
   const images = yield* ImageFetch
   const { limits } = options
-  const questionOf = (call: Call): Effect.Effect<Upstream.Question> =>
+  const questionOf = (call: ChatDispatch): Effect.Effect<Upstream.ChatCallInput> =>
     Effect.map(Effect.cached(images.inlined(call.request)), (inlined) => ({ ...call, inlined }))
   return Dispatch.of({
     complete: Effect.fn("Dispatch.complete")(function* (call) {

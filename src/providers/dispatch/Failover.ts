@@ -2,32 +2,19 @@
  * Ranked failover. Walks the targets in order until one answers; a failure that another target may not share moves on.
  * Retries, breakers and the deadline are the same whatever is asked.
  */
-import { Array as Arr, Data, Duration, Effect, Order, Result } from "effect"
+import { Array as Arr, Duration, Effect, Order, Result } from "effect"
 
 import type { Attempt } from "../../domain/Attempt.ts"
 import { type Failure, transient } from "../../domain/Failure.ts"
-import type { Health, Resting } from "./CircuitBreakers.ts"
+import type { CircuitBreakers, CircuitOpen } from "./CircuitBreakers.ts"
 import * as Failover from "./FailoverRules.ts"
+import { Exhausted, type ProviderAnswer } from "./ProviderAnswer.ts"
 import type { Target } from "./Target.ts"
-
-/** No target answered. `last` is the failure that ended the walk. */
-export class Exhausted extends Data.TaggedError("Exhausted")<{
-  readonly last: Failure
-  readonly attempts: ReadonlyArray<Attempt>
-  /** Set when every target was rate-limited: the shortest wait any of them asked for. */
-  readonly rateLimited?: { readonly retryAfter: Duration.Duration }
-}> {}
-
-export interface Answer<A> {
-  readonly target: Target
-  readonly attempts: ReadonlyArray<Attempt>
-  readonly value: A
-}
 
 export interface Walk<A> {
   readonly targets: readonly [Target, ...Array<Target>]
-  readonly limits: Failover.Limits
-  readonly health: Health["Service"]
+  readonly limits: Failover.FailoverLimits
+  readonly health: CircuitBreakers["Service"]
   readonly attempt: (target: Target) => Effect.Effect<A, Failure>
   /** The answer when a provider refuses the content. Left out, the refusal is a failure. */
   readonly refusal?: A
@@ -95,13 +82,14 @@ const visit = <A>({ limits, attempt, refusal }: Walk<A>, journal: Journal, targe
     Effect.retry({
       schedule: Failover.backoffFrom(limits.backoff),
       times: limits.triesPerTarget - 1,
-      while: (failure) => journal.tries < limits.tries && Failover.mayRetry(failure, hasOthers, limits.patience)
+      while: (failure) =>
+        journal.tries < limits.tries && Failover.mayRetryTarget(failure, hasOthers, limits.longestWait)
     }),
     Effect.catch((failure) =>
       failure.reason._tag === "Refused" && refusal !== undefined ? Effect.succeed(refusal) : Effect.fail(failure)
     ),
     Effect.tapError((failure) => alarm(target, failure)),
-    Effect.map((value): Answer<A> => ({ target, attempts: journal.attempts, value }))
+    Effect.map((value): ProviderAnswer<A> => ({ target, attempts: journal.attempts, value }))
   )
 
 const attemptOf = (target: Target, latency: Duration.Duration, failure: Failure | undefined): Attempt => ({
@@ -113,12 +101,12 @@ const attemptOf = (target: Target, latency: Duration.Duration, failure: Failure 
   latencyMillis: Duration.toMillis(latency)
 })
 
-const note = (journal: Journal, target: Target, error: Failure | Resting): void => {
+const note = (journal: Journal, target: Target, error: Failure | CircuitOpen): void => {
   if (error._tag === "Failure") {
     journal.verdicts.push(error)
     return
   }
-  journal.resting.push({ target, opensIn: error.opensIn })
+  journal.resting.push({ target, opensIn: error.retryAfter })
   journal.attempts.push({
     model: target.model.id,
     endpoint: target.endpoint.id,

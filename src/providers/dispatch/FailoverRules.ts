@@ -4,23 +4,23 @@ import { Duration, Effect, Schedule } from "effect"
 import { type Failure, policyOf } from "../../domain/Failure.ts"
 import type { Target } from "./Target.ts"
 
-export interface Limits {
+export interface FailoverLimits {
   /** Calls to providers per request, over all targets. */
   readonly tries: number
   /** Calls in a row to one target. */
   readonly triesPerTarget: number
   /** The longest wait before the same target is tried again; a provider that asks for more is left. */
-  readonly patience: Duration.Duration
+  readonly longestWait: Duration.Duration
   /** The first wait, doubled each time and jittered. */
   readonly backoff: Duration.Duration
   /** From the first call until some target answers. */
   readonly deadline: Duration.Duration
 }
 
-export const defaults: Limits = {
+export const defaultFailoverLimits: FailoverLimits = {
   tries: 8,
   triesPerTarget: 2,
-  patience: Duration.seconds(2),
+  longestWait: Duration.seconds(2),
   backoff: Duration.millis(200),
   deadline: Duration.minutes(15)
 }
@@ -37,7 +37,7 @@ export const remaining = (failed: Target, others: ReadonlyArray<Target>, failure
  * True when the same target is worth another try. A rate limit or a timeout moves on at once where another target
  * exists, and so does a wait that is longer than our patience.
  */
-export const mayRetry = (failure: Failure, hasOthers: boolean, patience: Duration.Duration): boolean => {
+export const mayRetryTarget = (failure: Failure, hasOthers: boolean, patience: Duration.Duration): boolean => {
   if (!policyOf(failure).retrySame || failure.reason._tag !== "Transient") return false
   const { kind, retryAfter } = failure.reason
   if (hasOthers && (kind === "rate_limited" || kind === "timeout")) return false

@@ -10,7 +10,7 @@ import { type CompletionEvent, isOutput } from "../../domain/Completion.ts"
 import type { ChatRequest } from "../../domain/Conversation.ts"
 import { broken, Failure, transient } from "../../domain/Failure.ts"
 import type { Transcript, TranscriptionRequest } from "../../domain/Transcription.ts"
-import type { Frame, Protocol, StreamReader, WireCall } from "../protocols/Protocol.ts"
+import type { ProviderFrame, Protocol, StreamReader, WireCall } from "../protocols/Protocol.ts"
 import { transcriptionProtocols } from "../protocols/Protocols.ts"
 import { type Exchange, HttpTransport } from "../transport/HttpTransport.ts"
 import type { Timeouts } from "../transport/Timeouts.ts"
@@ -18,26 +18,26 @@ import * as ChatTranscription from "./ChatTranscription.ts"
 import type { Target } from "./Target.ts"
 
 /** The events of a stream, one array per packet. */
-export type Events = Pull.Pull<Arr.NonEmptyReadonlyArray<CompletionEvent>, Failure>
+export type EventPull = Pull.Pull<Arr.NonEmptyReadonlyArray<CompletionEvent>, Failure>
 
-export interface Question {
+export interface ChatCallInput {
   readonly request: ChatRequest
   /** The same with bytes in place of image URLs; asked for by the targets that need it, loaded once for all of them. */
   readonly inlined: Effect.Effect<ChatRequest, Failure>
   readonly affinity?: string
 }
 
-export interface Recording {
+export interface TranscriptionCallInput {
   readonly request: TranscriptionRequest
   /** The same for models that converse; made for the first of them, and held for all. */
   readonly question: Effect.Effect<ChatRequest>
 }
 
-export interface Upstream {
-  readonly complete: (target: Target, question: Question) => Effect.Effect<ReadonlyArray<CompletionEvent>, Failure>
+export interface ProviderCalls {
+  readonly complete: (target: Target, question: ChatCallInput) => Effect.Effect<ReadonlyArray<CompletionEvent>, Failure>
   /** The stream from its beginning, once its first output or its end is there. */
-  readonly open: (target: Target, question: Question) => Effect.Effect<Events, Failure, Scope.Scope>
-  readonly transcribe: (target: Target, recording: Recording) => Effect.Effect<Transcript, Failure>
+  readonly open: (target: Target, question: ChatCallInput) => Effect.Effect<EventPull, Failure, Scope.Scope>
+  readonly transcribe: (target: Target, recording: TranscriptionCallInput) => Effect.Effect<Transcript, Failure>
 }
 
 /** Events before the first output. Only a broken provider sends this much without saying anything. */
@@ -45,17 +45,17 @@ const maxHeldEvents = 1_000
 /** How long we wait, after the last event, for the end of the response: then its socket can serve the next call. */
 const farewellPatience = Duration.millis(250)
 
-export const make = Effect.fnUntraced(function* (
+export const makeProviderCalls = Effect.fnUntraced(function* (
   protocols: Record<ChatProtocolName, Protocol>,
   timeouts: Timeouts
-): Effect.fn.Return<Upstream, never, Catalog | HttpTransport> {
+): Effect.fn.Return<ProviderCalls, never, Catalog | HttpTransport> {
   const catalog = yield* Catalog
   const transport = yield* HttpTransport
 
   const accountFor = ({ endpoint }: Target) =>
     Effect.fromNullishOr(catalog.account(endpoint.provider)).pipe(Effect.mapError(() => switchedOff))
 
-  const prepare = Effect.fnUntraced(function* (target: Target, question: Question, stream: boolean) {
+  const prepare = Effect.fnUntraced(function* (target: Target, question: ChatCallInput, stream: boolean) {
     const { protocol: name } = target.endpoint
     if (isTranscription(name)) return yield* Effect.die(`${target.endpoint.id} cannot be asked in a conversation`)
     const account = yield* accountFor(target)
@@ -75,7 +75,7 @@ export const make = Effect.fnUntraced(function* (
     return { protocol, call, exchange }
   })
 
-  const complete = Effect.fnUntraced(function* (target: Target, question: Question) {
+  const complete = Effect.fnUntraced(function* (target: Target, question: ChatCallInput) {
     const { protocol, call, exchange } = yield* prepare(target, question, false)
     const body = yield* transport.json(exchange)
     const events = yield* Effect.fromResult(protocol.decode(body, call))
@@ -83,7 +83,7 @@ export const make = Effect.fnUntraced(function* (
   })
 
   const open = Effect.fnUntraced(
-    function* (target: Target, question: Question) {
+    function* (target: Target, question: ChatCallInput) {
       const { protocol, call, exchange } = yield* prepare(target, question, true)
       const opened = yield* transport.open(exchange)
       if (opened._tag === "Frames") return yield* afterOutput(yield* eventsOf(opened.frames, protocol.reader(call)))
@@ -97,7 +97,7 @@ export const make = Effect.fnUntraced(function* (
     })
   )
 
-  const transcribe = Effect.fnUntraced(function* (target: Target, { question, request }: Recording) {
+  const transcribe = Effect.fnUntraced(function* (target: Target, { question, request }: TranscriptionCallInput) {
     const { protocol, upstream } = target.endpoint
     if (isTranscription(protocol)) {
       const account = yield* accountFor(target)
@@ -122,11 +122,11 @@ const isFinish = (event: CompletionEvent): boolean => event.type === "finish"
 
 /** Reads frames into events, a packet at a time. A failure in the middle of a packet comes after what preceded it. */
 const eventsOf = Effect.fnUntraced(function* (
-  frames: Pull.Pull<Arr.NonEmptyReadonlyArray<Frame>, Failure>,
+  frames: Pull.Pull<Arr.NonEmptyReadonlyArray<ProviderFrame>, Failure>,
   reader: StreamReader
 ) {
   let end: Effect.Effect<never, Failure | Cause.Done> | undefined
-  const read = (packet: ReadonlyArray<Frame>, isLast: boolean) => {
+  const read = (packet: ReadonlyArray<ProviderFrame>, isLast: boolean) => {
     const events: Array<CompletionEvent> = []
     const take = (result: Result.Result<ReadonlyArray<CompletionEvent>, Failure>) => {
       if (Result.isFailure(result)) end = Effect.fail(result.failure)
@@ -142,7 +142,7 @@ const eventsOf = Effect.fnUntraced(function* (
     }
     return Arr.isArrayNonEmpty(events) ? Effect.succeed(events) : next
   }
-  const next: Events = Effect.suspend(
+  const next: EventPull = Effect.suspend(
     () =>
       end ??
       Pull.matchEffect(frames, {
@@ -159,7 +159,7 @@ const farewell = (frames: Pull.Pull<unknown, Failure>) =>
   Effect.forever(frames).pipe(Effect.interruptible, Effect.timeoutOption(farewellPatience), Effect.exit)
 
 /** Waits until the stream has said something, or has ended; the answer begins where the stream began. */
-const afterOutput = Effect.fnUntraced(function* (events: Events) {
+const afterOutput = Effect.fnUntraced(function* (events: EventPull) {
   const held: Array<CompletionEvent> = []
   while (!held.some((event) => isOutput(event) || isFinish(event))) {
     if (held.length > maxHeldEvents) return yield* broken("The provider streams without saying anything.")
@@ -169,7 +169,7 @@ const afterOutput = Effect.fnUntraced(function* (events: Events) {
   return Arr.isArrayNonEmpty(held) ? prepend(held, events) : events
 })
 
-const prepend = (head: Arr.NonEmptyReadonlyArray<CompletionEvent>, tail: Events): Events => {
+const prepend = (head: Arr.NonEmptyReadonlyArray<CompletionEvent>, tail: EventPull): EventPull => {
   let begun = false
   return Effect.suspend(() => {
     if (begun) return tail

@@ -56,7 +56,7 @@ export const checkedUrl = (text: string, ports: ReadonlyArray<number>, from?: UR
 }
 
 /** Downloads through a client whose sockets reach only what may be reached; answers with a data URI. */
-export const make = (client: HttpClient.HttpClient, ports: ReadonlyArray<number>) => {
+export const makeImageDownload = (client: HttpClient.HttpClient, ports: ReadonlyArray<number>) => {
   const scoped = HttpClient.withScope(client)
 
   /** One hop. The scope closes the connection, whatever is left of the answer. */

@@ -22,7 +22,7 @@ const maxPerProcess = 16
 /** For all images of a request, the wait for their turn included. */
 const requestPatience = Duration.seconds(30)
 
-export interface Options {
+export interface ImageFetchOptions {
   /** Ports that a URL may name. */
   readonly ports: ReadonlyArray<number>
   /** Whether a connection may be made to this address. */
@@ -41,7 +41,7 @@ export class ImageFetch extends Context.Service<
     readonly inlined: (request: ChatRequest) => Effect.Effect<ChatRequest, Failure>
   }
 >()("tollgate/providers/images/ImageFetch") {
-  static readonly layer = (options: Partial<Options> = {}) =>
+  static readonly layer = (options: Partial<ImageFetchOptions> = {}) =>
     Layer.effect(
       ImageFetch,
       Effect.suspend(() =>
@@ -57,8 +57,8 @@ export class ImageFetch extends Context.Service<
     )
 }
 
-const make = Effect.fnUntraced(function* (options: Options) {
-  const download = ImageDownload.make(yield* guardedClient(options), options.ports)
+const make = Effect.fnUntraced(function* (options: ImageFetchOptions) {
+  const download = ImageDownload.makeImageDownload(yield* guardedClient(options), options.ports)
   const turns = yield* Semaphore.make(maxPerProcess)
 
   const load = (image: RemoteImage, take: ImageDownload.Take) =>
@@ -95,7 +95,7 @@ const make = Effect.fnUntraced(function* (options: Options) {
  * A client of its own, made here rather than provided: layers are shared by reference, and sharing the provider's
  * client would mean its sockets too, which go anywhere.
  */
-const guardedClient = Effect.fnUntraced(function* (options: Options) {
+const guardedClient = Effect.fnUntraced(function* (options: ImageFetchOptions) {
   const dispatcher = yield* NodeHttpClient.makeDispatcherOptions({
     connect: PublicSockets.connector({ ...options, patience: options.connectPatience }),
     // One request per connection: strangers' hosts are not worth an idle socket.

@@ -12,6 +12,7 @@ import type { DialectName } from "../../catalog/Provider.ts"
 import type { CompletionEvent } from "../../domain/Completion.ts"
 import type { ChatRequest } from "../../domain/Conversation.ts"
 import type { Failure } from "../../domain/Failure.ts"
+import type { JsonObject } from "../../domain/JsonObject.ts"
 import type { Transcript, TranscriptionRequest } from "../../domain/Transcription.ts"
 
 /** One request to one endpoint. */
@@ -29,10 +30,8 @@ export interface WireCall {
   readonly affinity?: string
 }
 
-export type Json = { readonly [key: string]: unknown }
-
 /** A form with one file. All names in it are the gateway's own words and hold nothing that needs quoting. */
-export interface Form {
+export interface MultipartForm {
   readonly fields: { readonly [name: string]: string }
   readonly file: {
     readonly field: string
@@ -46,7 +45,7 @@ export interface Form {
 export type FramingName = "sse" | "aws-event-stream"
 
 /** `Body`: an object goes as JSON, a form as `multipart/form-data`. */
-export interface WireRequest<Body extends Json | Form = Json> {
+export interface WireRequest<Body extends JsonObject | MultipartForm = JsonObject> {
   /** Appended to the provider's base URL. */
   readonly path: string
   readonly headers: { readonly [name: string]: string }
@@ -56,7 +55,7 @@ export interface WireRequest<Body extends Json | Form = Json> {
 }
 
 /** One event of a stream, whatever framed it. */
-export interface Frame {
+export interface ProviderFrame {
   readonly event: string
   readonly data: string
 }
@@ -72,7 +71,7 @@ export interface ErrorResponse {
 /** Reads one stream. Made per response; its state never leaves it. */
 export interface StreamReader {
   /** The events of one frame, or the failure that ends the stream. */
-  readonly step: (frame: Frame) => Result.Result<ReadonlyArray<CompletionEvent>, Failure>
+  readonly step: (frame: ProviderFrame) => Result.Result<ReadonlyArray<CompletionEvent>, Failure>
   /** True once the protocol's own end marker was seen: later frames do not matter. */
   readonly ended: () => boolean
   /** Called at the end of the stream: the closing events, or the failure when it broke off. */
@@ -109,7 +108,7 @@ export interface SpeechCall {
 export interface TranscriptionProtocol {
   /** The length is measured for our own books. */
   readonly fields: { readonly [Field in Exclude<keyof TranscriptionRequest, "length">]-?: Treatment }
-  readonly encode: (call: SpeechCall) => WireRequest<Form>
+  readonly encode: (call: SpeechCall) => WireRequest<MultipartForm>
   /** A whole answer with a success status, already parsed as JSON. */
   readonly decode: (body: unknown) => Result.Result<Transcript, Failure>
   readonly failure: (response: ErrorResponse) => Failure

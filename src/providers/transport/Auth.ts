@@ -1,7 +1,7 @@
 /** How our key reaches a provider. The one place that opens a provider's secret. */
 import { Effect, Redacted } from "effect"
 
-import type { Account, AwsCredentials, Provider } from "../../catalog/Provider.ts"
+import type { ProviderAccount, AwsCredentials, Provider } from "../../catalog/Provider.ts"
 import * as AwsSignature from "./AwsSignature.ts"
 
 type Headers = { readonly [name: string]: string }
@@ -17,10 +17,10 @@ const schemes = {
 } as const satisfies Record<Provider["auth"], (key: string) => Headers>
 
 /** The headers that identify us to this provider, for one request and for now. */
-export const headersOf = (account: Account, request: AwsSignature.Signable): Effect.Effect<Headers> =>
+export const authHeaders = (account: ProviderAccount, request: AwsSignature.Signable): Effect.Effect<Headers> =>
   account.aws === undefined
     ? Effect.succeed(schemes[account.provider.auth](Redacted.value(account.apiKey)))
-    : AwsSignature.headersOf(signerOf(account.aws), request)
+    : AwsSignature.signedHeaders(signerOf(account.aws), request)
 
 const signerOf = ({ accessKeyId, region, secretAccessKey, sessionToken }: AwsCredentials): AwsSignature.Signer => ({
   accessKeyId,

@@ -23,7 +23,10 @@ export interface Signable {
 }
 
 /** The headers that prove who sends this POST, as of now. */
-export const headersOf = Effect.fnUntraced(function* ({ region, service, ...credentials }: Signer, request: Signable) {
+export const signedHeaders = Effect.fnUntraced(function* (
+  { region, service, ...credentials }: Signer,
+  request: Signable
+) {
   const url = new URL(request.url)
   const now = yield* DateTime.now
   const signer = new SignatureV4({ credentials, region, service, sha256: Sha256 })

@@ -8,7 +8,7 @@ import { EventStreamCodec } from "@smithy/eventstream-codec"
 import { Result } from "effect"
 
 import { broken, type Failure } from "../../domain/Failure.ts"
-import type { Frame } from "../protocols/Protocol.ts"
+import type { ProviderFrame } from "../protocols/Protocol.ts"
 import type { FrameParser } from "./SseFrames.ts"
 
 /** Bytes one message may have. Large enough for an image in base64, small enough to be held. */
@@ -26,13 +26,13 @@ const textOf = (bytes: Uint8Array | string): string => (typeof bytes === "string
 const codec = new EventStreamCodec(textOf, (text) => encoder.encode(text))
 
 /** A parser for one stream. */
-export const make = (): FrameParser => {
+export const eventStreamParser = (): FrameParser => {
   let chunks: Array<Uint8Array> = []
   let size = 0
   /** Bytes until something can be read: a prelude, or the message that it announced. */
   let needed = preludeBytes
 
-  const take = (frames: Array<Frame>): Failure | undefined => {
+  const take = (frames: Array<ProviderFrame>): Failure | undefined => {
     const bytes = Buffer.concat(chunks)
     let at = 0
     while (bytes.length - at >= needed) {
@@ -56,7 +56,7 @@ export const make = (): FrameParser => {
 
   return {
     read: (packets) => {
-      const frames: Array<Frame> = []
+      const frames: Array<ProviderFrame> = []
       for (const packet of packets) {
         chunks.push(packet)
         size += packet.length
@@ -78,11 +78,11 @@ const lengthIn = (prelude: Buffer): number | undefined => {
 
 type Message = ReturnType<typeof codec.decode>
 
-const frameIn = (bytes: Uint8Array): Result.Result<Frame, Failure> =>
+const frameIn = (bytes: Uint8Array): Result.Result<ProviderFrame, Failure> =>
   Result.map(Result.try({ try: () => codec.decode(bytes), catch: () => damaged }), (message) => frameOf(message))
 
 /** An exception is an event of its own type; an error has no payload, and says what it is in its headers. */
-const frameOf = (message: Message): Frame => {
+const frameOf = (message: Message): ProviderFrame => {
   switch (header(message, ":message-type")) {
     case "exception":
       return { event: header(message, ":exception-type"), data: textOf(message.body) }

@@ -5,13 +5,13 @@
 import { Stream } from "effect"
 import { HttpBody } from "effect/http"
 
-import type { Form } from "../protocols/Protocol.ts"
+import type { MultipartForm } from "../protocols/Protocol.ts"
 
 /** Told from JSON, which has neither. */
-export const isForm = (body: object): body is Form => "file" in body && "fields" in body
+export const isForm = (body: object): body is MultipartForm => "file" in body && "fields" in body
 
 /** The body of a request. Nobody must be able to guess the boundary, or a file could bring fields of its own. */
-export const encode = ({ fields, file }: Form, boundary: string): HttpBody.Stream => {
+export const encodeForm = ({ fields, file }: MultipartForm, boundary: string): HttpBody.Stream => {
   const disposition = (name: string) => `--${boundary}\r\nContent-Disposition: form-data; name="${name}"`
   const parts = Object.entries(fields).map(([name, value]) => `${disposition(name)}\r\n\r\n${value}\r\n`)
   const head = Buffer.from(

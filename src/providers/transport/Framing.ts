@@ -13,6 +13,6 @@ export interface Framing {
 }
 
 export const framings: { readonly [Name in FramingName]: Framing } = {
-  sse: { media: "text/event-stream", make: SseFrames.make },
-  "aws-event-stream": { media: "application/vnd.amazon.eventstream", make: EventStreamFrames.make }
+  sse: { media: "text/event-stream", make: SseFrames.sseParser },
+  "aws-event-stream": { media: "application/vnd.amazon.eventstream", make: EventStreamFrames.eventStreamParser }
 }

@@ -10,15 +10,16 @@ import { Array as Arr, Cause, Context, Duration, Effect, Function, Layer, Pull, 
 import { SecureRandom } from "effect/crypto"
 import { HttpBody, HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
 
-import type { Account } from "../../catalog/Provider.ts"
+import type { ProviderAccount } from "../../catalog/Provider.ts"
 import { broken, type Failure, transient } from "../../domain/Failure.ts"
-import type { ErrorResponse, Form, Frame, Json, WireRequest } from "../protocols/Protocol.ts"
+import type { JsonObject } from "../../domain/JsonObject.ts"
+import type { ErrorResponse, MultipartForm, ProviderFrame, WireRequest } from "../protocols/Protocol.ts"
 import * as Auth from "./Auth.ts"
-import { classify } from "./Disconnect.ts"
+import { connectionFailure } from "./ConnectionFailure.ts"
 import * as FormBody from "./FormBody.ts"
 import { framings } from "./Framing.ts"
 import type { FrameParser } from "./SseFrames.ts"
-import { defaults, type Timeouts } from "./Timeouts.ts"
+import { defaultTimeouts, type Timeouts } from "./Timeouts.ts"
 import { monotonicMillis, type Packets, watched } from "./Watchdog.ts"
 
 /** Bytes of a plain answer. */
@@ -34,15 +35,15 @@ const idleSocketMillis = 30_000
 
 /** One request to one account. */
 export interface Exchange {
-  readonly account: Account
-  readonly wire: WireRequest<Json | Form>
+  readonly account: ProviderAccount
+  readonly wire: WireRequest<JsonObject | MultipartForm>
   /** Makes a failure of an answer without a success status. */
   readonly failure: (response: ErrorResponse) => Failure
 }
 
 /** What a provider may answer to a request for a stream: some answer in one piece. */
 export type Opened =
-  | { readonly _tag: "Frames"; readonly frames: Pull.Pull<Arr.NonEmptyReadonlyArray<Frame>, Failure> }
+  | { readonly _tag: "Frames"; readonly frames: Pull.Pull<Arr.NonEmptyReadonlyArray<ProviderFrame>, Failure> }
   | { readonly _tag: "Json"; readonly body: unknown }
 
 export class HttpTransport extends Context.Service<
@@ -55,10 +56,10 @@ export class HttpTransport extends Context.Service<
   }
 >()("tollgate/providers/transport/HttpTransport") {
   /** Over any HTTP client. `timeouts.connect` is the client's own to keep. */
-  static readonly layerNoClient = (timeouts: Timeouts = defaults) => Layer.effect(HttpTransport, make(timeouts))
+  static readonly layerNoClient = (timeouts: Timeouts = defaultTimeouts) => Layer.effect(HttpTransport, make(timeouts))
 
   /** Over a pool of sockets, HTTP/1.1 only: an aborted request closes its socket and disturbs no other. */
-  static readonly layer = (timeouts: Timeouts = defaults) =>
+  static readonly layer = (timeouts: Timeouts = defaultTimeouts) =>
     this.layerNoClient(timeouts).pipe(
       Layer.provide(NodeHttpClient.layerUndiciNoDispatcher),
       Layer.provide(
@@ -84,7 +85,7 @@ const make = Effect.fnUntraced(function* (timeouts: Timeouts) {
       Scope.provide(socket),
       // A span would carry our headers, and its trace would travel to the provider: the attempt has a span of its own.
       Effect.provideService(HttpClient.TracerDisabledWhen, Function.constTrue),
-      Effect.mapError(classify),
+      Effect.mapError(connectionFailure),
       Effect.timeoutOrElse({
         duration: firstByte,
         orElse: () => Effect.fail(transient("timeout", "The provider did not answer in time."))
@@ -112,7 +113,7 @@ const make = Effect.fnUntraced(function* (timeouts: Timeouts) {
 const requestOf = Effect.fnUntraced(function* ({ account, wire }: Exchange, accept: string) {
   const url = `${account.baseUrl}${wire.path}`
   const { body, text } = yield* bodyOf(wire.body)
-  const identity = yield* Auth.headersOf(account, { url, body: text, contentType: body.contentType })
+  const identity = yield* Auth.authHeaders(account, { url, body: text, contentType: body.contentType })
   return HttpClientRequest.post(url).pipe(
     HttpClientRequest.setBody(body),
     HttpClientRequest.setHeaders({ accept, "accept-encoding": "identity", ...wire.headers, ...identity })
@@ -120,9 +121,9 @@ const requestOf = Effect.fnUntraced(function* ({ account, wire }: Exchange, acce
 })
 
 /** `text` is what a signature covers; no provider that signs takes a form. */
-const bodyOf = (content: Json | Form) => {
+const bodyOf = (content: JsonObject | MultipartForm) => {
   if (FormBody.isForm(content)) {
-    return Effect.map(boundary, (unguessed) => ({ body: FormBody.encode(content, unguessed), text: "" }))
+    return Effect.map(boundary, (unguessed) => ({ body: FormBody.encodeForm(content, unguessed), text: "" }))
   }
   const text = JSON.stringify(content)
   return Effect.succeed({ body: HttpBody.text(text, "application/json"), text })
@@ -182,13 +183,16 @@ const refused = Effect.fnUntraced(function* (
   return yield* exchange.failure({ status: response.status, headers: response.headers, body: textOf(body) })
 })
 
-const framesOf = (packets: Packets, parser: FrameParser): Pull.Pull<Arr.NonEmptyReadonlyArray<Frame>, Failure> => {
+const framesOf = (
+  packets: Packets,
+  parser: FrameParser
+): Pull.Pull<Arr.NonEmptyReadonlyArray<ProviderFrame>, Failure> => {
   let ended = false
-  const emit = (read: Result.Result<ReadonlyArray<Frame>, Failure>) => {
+  const emit = (read: Result.Result<ReadonlyArray<ProviderFrame>, Failure>) => {
     if (Result.isFailure(read)) return Effect.fail(read.failure)
     return Arr.isReadonlyArrayNonEmpty(read.success) ? Effect.succeed(read.success) : next
   }
-  const next: Pull.Pull<Arr.NonEmptyReadonlyArray<Frame>, Failure> = Effect.suspend(() =>
+  const next: Pull.Pull<Arr.NonEmptyReadonlyArray<ProviderFrame>, Failure> = Effect.suspend(() =>
     ended
       ? Cause.done()
       : Pull.matchEffect(packets, {

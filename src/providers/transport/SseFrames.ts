@@ -7,21 +7,21 @@ import { Result } from "effect"
 import { Sse } from "effect/encoding"
 
 import { broken, type Failure } from "../../domain/Failure.ts"
-import type { Frame } from "../protocols/Protocol.ts"
+import type { ProviderFrame } from "../protocols/Protocol.ts"
 
 /** Characters one event may have. Large enough for an image in base64, small enough to be held. */
 const maxEventLength = 8 * 1024 * 1024
 
 export interface FrameParser {
   /** The frames that these packets complete. */
-  readonly read: (packets: ReadonlyArray<Uint8Array>) => Result.Result<ReadonlyArray<Frame>, Failure>
+  readonly read: (packets: ReadonlyArray<Uint8Array>) => Result.Result<ReadonlyArray<ProviderFrame>, Failure>
   /** The frame that the end of the stream completes, if its last blank line is missing. */
-  readonly end: () => Result.Result<ReadonlyArray<Frame>, Failure>
+  readonly end: () => Result.Result<ReadonlyArray<ProviderFrame>, Failure>
 }
 
 /** A parser for one stream. */
-export const make = (): FrameParser => {
-  let frames: Array<Frame> = []
+export const sseParser = (): FrameParser => {
+  let frames: Array<ProviderFrame> = []
   const decoder = new TextDecoder()
   const parser = Sse.makeParser(
     (event) => {

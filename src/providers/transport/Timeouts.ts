@@ -16,7 +16,7 @@ export interface Timeouts {
   readonly call: Duration.Duration
 }
 
-export const defaults: Timeouts = {
+export const defaultTimeouts: Timeouts = {
   connect: Duration.seconds(10),
   firstByte: Duration.seconds(120),
   firstBytePlain: Duration.seconds(600),

@@ -7,7 +7,7 @@ import { type Array as Arr, Cause, Clock, Duration, Effect, Exit, type Pull, Sco
 import type { HttpClientResponse } from "effect/http"
 
 import { type Failure, transient } from "../../domain/Failure.ts"
-import { classify } from "./Disconnect.ts"
+import { connectionFailure } from "./ConnectionFailure.ts"
 import type { Timeouts } from "./Timeouts.ts"
 
 /** Whatever has arrived, one array per wake-up. */
@@ -52,7 +52,7 @@ export const watched = Effect.fnUntraced(function* (options: {
         waitingSince = undefined
         return Effect.succeed(packets)
       },
-      onFailure: (error) => Effect.fail(Cause.isDone(error) ? error : (expired ?? classify(error)))
+      onFailure: (error) => Effect.fail(Cause.isDone(error) ? error : (expired ?? connectionFailure(error)))
     })
   })
 })

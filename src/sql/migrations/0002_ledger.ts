@@ -62,4 +62,4 @@ const postings = Effect.gen(function* () {
     FROM credit_entry`
 })
 
-export const ledger = Effect.all([tables, appendOnly, postings], { discard: true })
+export const ledgerMigration = Effect.all([tables, appendOnly, postings], { discard: true })

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export const sessionPins = Effect.gen(function* () {
+export const sessionPinsMigration = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE session_pin (
     organization_id uuid NOT NULL,

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export const requestLog = Effect.gen(function* () {
+export const requestLogMigration = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE request_log (
     id              uuid PRIMARY KEY,

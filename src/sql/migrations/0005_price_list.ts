@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export const priceList = Effect.gen(function* () {
+export const priceListMigration = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   // Amounts in `price` are decimal text, because JSON numbers would round them.
   yield* sql`CREATE TABLE price_list (

@@ -6,7 +6,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export const recordedAnswers = Effect.gen(function* () {
+export const recordedAnswersMigration = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   // request_id: of hold, charge and receipt. claimed_by: the request that works on it, or did last.
   yield* sql`CREATE TABLE recorded_answer (

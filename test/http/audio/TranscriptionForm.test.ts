@@ -10,9 +10,9 @@ const serviceName = "svc"
 
 const read = (parts: ReadonlyArray<PartSpec>) => {
   const { body, contentType } = multipart(parts)
-  const reader = new FormReader(contentType, TranscriptionForm.wanted(serviceName), body.length)
+  const reader = new FormReader(contentType, TranscriptionForm.partLimitFor(serviceName), body.length)
   reader.write(body)
-  return Result.flatMap(reader.end(), (form) => TranscriptionForm.read(form, serviceName))
+  return Result.flatMap(reader.end(), (form) => TranscriptionForm.readTranscriptionForm(form, serviceName))
 }
 
 type Fields = { readonly [name: string]: string | Uint8Array }

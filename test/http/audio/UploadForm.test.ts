@@ -3,10 +3,17 @@ import { Clock, Effect, Fiber, Result, Schedule, Schema, Stream } from "effect"
 import { HttpServerRequest } from "effect/http"
 import { TestClock } from "effect/testing"
 
-import { type Form, FormReader, maxFormBytes, maxParts, read, type Wanted } from "../../../src/http/audio/UploadForm.ts"
+import {
+  type UploadedForm,
+  FormReader,
+  maxFormBytes,
+  maxParts,
+  readUpload,
+  type PartLimit
+} from "../../../src/http/audio/UploadForm.ts"
 import { audioPart, field, type Multipart, multipart, type PartSpec } from "../../support/Multipart.ts"
 
-const everything: Wanted = () => 1024 * 1024
+const everything: PartLimit = () => 1024 * 1024
 
 /** Reads a form that arrives in pieces of these sizes, over and over; in one piece when there are none. */
 const readIn = ({ body, contentType }: Multipart, sizes: ReadonlyArray<number>, wanted = everything) => {
@@ -19,13 +26,14 @@ const readIn = ({ body, contentType }: Multipart, sizes: ReadonlyArray<number>, 
   return reader.end()
 }
 
-const accepted = (result: Result.Result<Form, { readonly error: { readonly message: string } }>): Form =>
-  Result.isSuccess(result) ? result.success : assert.fail(result.failure.error.message)
+const accepted = (
+  result: Result.Result<UploadedForm, { readonly error: { readonly message: string } }>
+): UploadedForm => (Result.isSuccess(result) ? result.success : assert.fail(result.failure.error.message))
 
-const refusal = (result: Result.Result<Form, { readonly error: { readonly message: string } }>): string =>
+const refusal = (result: Result.Result<UploadedForm, { readonly error: { readonly message: string } }>): string =>
   Result.isFailure(result) ? result.failure.error.message : assert.fail("accepted")
 
-const shown = ({ parts }: Form) =>
+const shown = ({ parts }: UploadedForm) =>
   [...parts].map(([name, { bytes, filename, size, times }]) => [
     name,
     filename,
@@ -174,7 +182,7 @@ describe("An upload", () => {
       )
       Object.defineProperty(request, "stream", { value: body })
       const began = yield* Clock.currentTimeMillis
-      const reading = yield* read(request, everything).pipe(
+      const reading = yield* readUpload(request, everything).pipe(
         Effect.provideService(HttpServerRequest.HttpServerRequest, request),
         Effect.match({ onFailure: ({ error }) => error.message, onSuccess: () => "read" }),
         Effect.zip(Clock.currentTimeMillis),

@@ -3,16 +3,17 @@ import { Result } from "effect"
 
 import type { ChatInput } from "../../../src/gateway/ChatInput.ts"
 import * as ChatBody from "../../../src/http/chat/ChatBody.ts"
+import type { RequestContext } from "../../../src/http/chat/ChatInputFromWire.ts"
 
 type Fields = { readonly [name: string]: unknown }
 
 const hi = { role: "user", content: "hi" }
-const surroundings: ChatBody.Surroundings = { autoModel: "svc-auto", sessionHeader: undefined }
+const surroundings: RequestContext = { autoModel: "svc-auto", sessionHeader: undefined }
 
-const read = (fields: Fields, around: Partial<ChatBody.Surroundings> = {}) =>
-  ChatBody.read(JSON.stringify({ messages: [hi], ...fields }), { ...surroundings, ...around })
+const read = (fields: Fields, around: Partial<RequestContext> = {}) =>
+  ChatBody.readChatBody(JSON.stringify({ messages: [hi], ...fields }), { ...surroundings, ...around })
 
-const accepts = (fields: Fields, around: Partial<ChatBody.Surroundings> = {}): ChatInput => {
+const accepts = (fields: Fields, around: Partial<RequestContext> = {}): ChatInput => {
   const result = read(fields, around)
   return Result.isSuccess(result) ? result.success : assert.fail(result.failure.error.message)
 }

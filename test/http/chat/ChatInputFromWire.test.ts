@@ -1,27 +1,27 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import { ttlOf } from "../../../src/http/chat/ChatInputFromWire.ts"
+import { cacheTtlOf } from "../../../src/http/chat/ChatInputFromWire.ts"
 
 const ephemeral = (ttl?: string | null) => ({ type: "ephemeral", ...(ttl !== undefined && { ttl }) }) as const
 
 describe("ChatInputFromWire", () => {
   it("rounds a cache lifetime down to one that providers know, in whichever way it is written", () => {
     for (const ttl of [undefined, null, "5m", "300s", "1s", "59 minutes", "1 minute", "3599 sec", " 10 MIN "]) {
-      assert.strictEqual(ttlOf(ephemeral(ttl)), "5m", String(ttl))
+      assert.strictEqual(cacheTtlOf(ephemeral(ttl)), "5m", String(ttl))
     }
     for (const ttl of ["1h", "1 hour", "60m", "60 minutes", "3600s", "24h", "1 day", "2d", "1H"]) {
-      assert.strictEqual(ttlOf(ephemeral(ttl)), "1h", ttl)
+      assert.strictEqual(cacheTtlOf(ephemeral(ttl)), "1h", ttl)
     }
   })
 
   it("knows a lifetime that is none", () => {
     for (const ttl of ["", " ", "soon", "0s", "0 hours", "-1h", "h", "1x", "1h30m?", "9999999999h", "NaN", "forever"]) {
-      assert.strictEqual(ttlOf(ephemeral(ttl)), "malformed", ttl)
+      assert.strictEqual(cacheTtlOf(ephemeral(ttl)), "malformed", ttl)
     }
   })
 
   it("has no lifetime without a breakpoint", () => {
-    assert.isUndefined(ttlOf(undefined))
-    assert.isUndefined(ttlOf(null))
+    assert.isUndefined(cacheTtlOf(undefined))
+    assert.isUndefined(cacheTtlOf(null))
   })
 })

@@ -12,14 +12,8 @@ import { inject } from "vitest"
 
 import { type ChatProtocolName, chatProtocolNames } from "../../../src/catalog/Model.ts"
 import { as, at, chunksOf, type Json, settledBalance, textIn, timeTool, user, weatherTool } from "../../support/Chat.ts"
-import {
-  type Environment,
-  layerGateway,
-  onEngines,
-  type Services,
-  TestGateway,
-  usd
-} from "../../support/TestGateway.ts"
+import type { Environment } from "../../support/GatewayEnvironment.ts"
+import { layerGateway, onEngines, type Services, TestGateway, usd } from "../../support/TestGateway.ts"
 
 class Simulator extends Context.Service<Simulator, LLMock>()("test/Simulator") {}
 

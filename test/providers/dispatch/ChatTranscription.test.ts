@@ -5,10 +5,10 @@ import type { ChatProtocolName, Model } from "../../../src/catalog/Model.ts"
 import type { DialectName } from "../../../src/catalog/Provider.ts"
 import type { CompletionEvent, FinishReason } from "../../../src/domain/Completion.ts"
 import { audioFormats } from "../../../src/domain/Conversation.ts"
+import type { JsonObject } from "../../../src/domain/JsonObject.ts"
 import { audioExtensions } from "../../../src/domain/Transcription.ts"
 import { none } from "../../../src/domain/Usage.ts"
 import { questionOf, transcriptIn } from "../../../src/providers/dispatch/ChatTranscription.ts"
-import type { Json } from "../../../src/providers/protocols/Protocol.ts"
 import { protocols } from "../../../src/providers/protocols/Protocols.ts"
 import { callOf, failing, thinker, verdictOf } from "../protocols/wire.ts"
 import { recording } from "../recordings.ts"
@@ -19,7 +19,7 @@ const asked = (
   more: { readonly dialect?: DialectName; readonly model?: Partial<Model> } = {}
 ) => protocols[protocol].encode(callOf({ request: questionOf(request), stream: false, ...more }))
 
-const bodyOf = (...call: Parameters<typeof asked>): Json => Result.getOrThrow(asked(...call)).body
+const bodyOf = (...call: Parameters<typeof asked>): JsonObject => Result.getOrThrow(asked(...call)).body
 
 const data = Buffer.from(recording().file.bytes).toString("base64")
 
@@ -62,7 +62,7 @@ describe("the question", () => {
   })
 
   it("reaches each provider in its own form [openai-chat: audio] [gemini: audio]", () => {
-    const content = (body: Json) => JSON.stringify(body["messages"] ?? body["contents"])
+    const content = (body: JsonObject) => JSON.stringify(body["messages"] ?? body["contents"])
     assert.include(content(bodyOf("openai-chat")), `"input_audio":{"data":"${data}","format":"wav"}`)
     assert.include(
       content(bodyOf("openai-chat", recording({}, "mpga"), { dialect: "mistral" })),

@@ -4,7 +4,8 @@ import { Duration, Effect, Exit, Fiber, Logger, Scope, Stream } from "effect"
 import { fold } from "../../../src/domain/Completion.ts"
 import type { ChatRequest } from "../../../src/domain/Conversation.ts"
 import { Failure } from "../../../src/domain/Failure.ts"
-import { type Answer, Dispatch } from "../../../src/providers/dispatch/Dispatch.ts"
+import { Dispatch } from "../../../src/providers/dispatch/Dispatch.ts"
+import type { ProviderAnswer } from "../../../src/providers/dispatch/ProviderAnswer.ts"
 import type { Target } from "../../../src/providers/dispatch/Target.ts"
 import {
   type Behaviour,
@@ -33,7 +34,7 @@ const complete = (...targets: readonly [Target, ...Array<Target>]) =>
 const open = (...targets: readonly [Target, ...Array<Target>]) =>
   Effect.flatMap(Dispatch, (dispatch) => dispatch.open({ held, request, targets }))
 
-const trail = ({ attempts }: Pick<Answer<unknown>, "attempts">) =>
+const trail = ({ attempts }: Pick<ProviderAnswer<unknown>, "attempts">) =>
   attempts.map(({ endpoint, outcome }) => `${endpoint} ${outcome}`)
 
 const page: Behaviour = (response) => response.writeHead(200, { "content-type": "text/html" }).end("<h1>hello</h1>")

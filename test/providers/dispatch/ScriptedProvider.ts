@@ -9,21 +9,22 @@ import { Context, Duration, Effect, Layer, Logger, Redacted, Result } from "effe
 
 import { Catalog } from "../../../src/catalog/Catalog.ts"
 import { type ChatProtocolName, chatProtocolNames, type Endpoint, type Model } from "../../../src/catalog/Model.ts"
-import type { Account } from "../../../src/catalog/Provider.ts"
+import type { ProviderAccount } from "../../../src/catalog/Provider.ts"
 import type { CompletionEvent } from "../../../src/domain/Completion.ts"
 import type { ChatRequest } from "../../../src/domain/Conversation.ts"
 import { broken, Failure, type FailureReason, transient } from "../../../src/domain/Failure.ts"
 import { endpointId, heldRequestId, modelId, providerId, requestId } from "../../../src/domain/Ids.ts"
+import type { JsonObject } from "../../../src/domain/JsonObject.ts"
 import { picodollars } from "../../../src/domain/Money.ts"
-import { Health } from "../../../src/providers/dispatch/CircuitBreakers.ts"
+import { CircuitBreakers } from "../../../src/providers/dispatch/CircuitBreakers.ts"
 import { Dispatch } from "../../../src/providers/dispatch/Dispatch.ts"
 import * as Failover from "../../../src/providers/dispatch/FailoverRules.ts"
 import type { Target } from "../../../src/providers/dispatch/Target.ts"
 import { ImageFetch } from "../../../src/providers/images/ImageFetch.ts"
-import type { Json, Protocol } from "../../../src/providers/protocols/Protocol.ts"
+import type { Protocol } from "../../../src/providers/protocols/Protocol.ts"
 import { protocols } from "../../../src/providers/protocols/Protocols.ts"
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
-import { defaults } from "../../../src/providers/transport/Timeouts.ts"
+import { defaultTimeouts } from "../../../src/providers/transport/Timeouts.ts"
 
 /** A request as it came over the wire. */
 export interface Received {
@@ -126,7 +127,7 @@ const scriptLayer = Layer.effectContext(
         })
     )
     const { port } = server.address() as AddressInfo
-    const account = (name: string): Account => ({
+    const account = (name: string): ProviderAccount => ({
       provider: {
         id: providerId(name),
         protocol: "openai-chat",
@@ -161,7 +162,7 @@ const scriptLayer = Layer.effectContext(
   })
 )
 
-const read = (line: Json): Result.Result<ReadonlyArray<CompletionEvent>, Failure> => {
+const read = (line: JsonObject): Result.Result<ReadonlyArray<CompletionEvent>, Failure> => {
   if (line["error"] !== undefined) return Result.fail(transient("overloaded", "error inside"))
   return Result.succeed([
     ...(typeof line["text"] === "string" ? [{ type: "text" as const, text: line["text"] }] : []),
@@ -183,7 +184,7 @@ export const protocol: Protocol = {
   fields: {} as Protocol["fields"],
   takesImageUrls: true,
   encode: (call) => Result.succeed({ path: "", headers: {}, body: { stream: call.stream } }),
-  decode: (body) => read(body as Json),
+  decode: (body) => read(body as JsonObject),
   reader: () => {
     let finished = false
     let done = false
@@ -247,7 +248,7 @@ export const never: Behaviour = () => undefined
 export const reset: Behaviour = (response) => response.destroy()
 
 export const quick = {
-  ...defaults,
+  ...defaultTimeouts,
   firstByte: Duration.millis(300),
   firstBytePlain: Duration.millis(300),
   firstOutput: Duration.millis(500),
@@ -259,7 +260,7 @@ const everywhere = (one: Protocol): Record<ChatProtocolName, Protocol> =>
   // Every name is there, because the list of names is what it is made from.
   Object.fromEntries(chatProtocolNames.map((name) => [name, one])) as Record<ChatProtocolName, Protocol>
 
-export const testLayer = (limits: Partial<Failover.Limits> = {}, timeouts = quick) =>
+export const testLayer = (limits: Partial<Failover.FailoverLimits> = {}, timeouts = quick) =>
   layerOf(everywhere(protocol), ImageFetch.layer(), limits, timeouts)
 
 /** With the real protocols, so that the script has to speak them. */
@@ -277,15 +278,15 @@ export const bytesOnlyLayer = (inlined: ImageFetch["Service"]["inlined"]) =>
 const layerOf = (
   spoken: Record<ChatProtocolName, Protocol>,
   images: Layer.Layer<ImageFetch>,
-  limits: Partial<Failover.Limits>,
+  limits: Partial<Failover.FailoverLimits>,
   timeouts: typeof quick
 ) =>
   Dispatch.layerWith({
     protocols: spoken,
     timeouts,
-    limits: { ...Failover.defaults, backoff: Duration.millis(5), ...limits }
+    limits: { ...Failover.defaultFailoverLimits, backoff: Duration.millis(5), ...limits }
   }).pipe(
-    Layer.provideMerge(Layer.mergeAll(HttpTransport.layer(timeouts), Health.layer, images)),
+    Layer.provideMerge(Layer.mergeAll(HttpTransport.layer(timeouts), CircuitBreakers.layer, images)),
     Layer.provideMerge(scriptLayer),
     Layer.provideMerge(Logger.layer([]))
   )

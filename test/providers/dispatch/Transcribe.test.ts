@@ -6,11 +6,12 @@ import { Duration, Effect, Exit, Redacted } from "effect"
 
 import { providerId } from "../../../src/domain/Ids.ts"
 import type { TranscriptionRequest } from "../../../src/domain/Transcription.ts"
-import { Dispatch, type Exhausted } from "../../../src/providers/dispatch/Dispatch.ts"
+import { Dispatch } from "../../../src/providers/dispatch/Dispatch.ts"
+import type { Exhausted } from "../../../src/providers/dispatch/ProviderAnswer.ts"
 import type { Target } from "../../../src/providers/dispatch/Target.ts"
 import { openAiTranscription } from "../../../src/providers/protocols/openai-transcription/OpenAiTranscription.ts"
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
-import { defaults } from "../../../src/providers/transport/Timeouts.ts"
+import { defaultTimeouts } from "../../../src/providers/transport/Timeouts.ts"
 import { type FormPart, partsOf, recording } from "../recordings.ts"
 import { held, json, never, realLayer, reset, Script, status, targetOf, testLayer } from "./ScriptedProvider.ts"
 
@@ -179,7 +180,7 @@ describe("Dispatch.transcribe", () => {
         })
       )
       assert.deepInclude(failure, { status: 413, message: "too large" })
-    }).pipe(Effect.scoped, Effect.provide(testLayer({}, defaults)))
+    }).pipe(Effect.scoped, Effect.provide(testLayer({}, defaultTimeouts)))
   )
 })
 

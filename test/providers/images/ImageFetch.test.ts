@@ -5,9 +5,9 @@ import { gzipSync } from "node:zlib"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Effect, Layer, Result } from "effect"
 
-import type { ChatRequest, ImagePart, Part } from "../../../src/domain/Conversation.ts"
+import type { ChatRequest, ImagePart, ContentPart } from "../../../src/domain/Conversation.ts"
 import { checkedUrl } from "../../../src/providers/images/ImageDownload.ts"
-import { ImageFetch, type Options } from "../../../src/providers/images/ImageFetch.ts"
+import { ImageFetch, type ImageFetchOptions } from "../../../src/providers/images/ImageFetch.ts"
 import { isPublic } from "../../../src/providers/images/PublicAddress.ts"
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
 import { request as plainRequest } from "../dispatch/ScriptedProvider.ts"
@@ -51,7 +51,7 @@ const serving = Effect.fnUntraced(function* (serve: Serve, address = "127.0.0.1"
 
 const image = (url: string): ImagePart => ({ type: "image", url })
 
-const requestOf = (...content: ReadonlyArray<Part>): ChatRequest => ({
+const requestOf = (...content: ReadonlyArray<ContentPart>): ChatRequest => ({
   ...plainRequest,
   messages: [{ role: "user", content }]
 })
@@ -60,17 +60,17 @@ const urlsOf = (request: ChatRequest): ReadonlyArray<string> =>
   request.messages.flatMap(({ content }) => content.flatMap((part) => (part.type === "image" ? [part.url] : [])))
 
 /** Lets tests reach the one loopback address, at this port. */
-const testOptions = (port: number): Partial<Options> => ({
+const testOptions = (port: number): Partial<ImageFetchOptions> => ({
   ports: [80, 443, port],
   isAllowed: (address) => address === "127.0.0.1" || isPublic(address),
   resolve: async () => ["127.0.0.1"]
 })
 
-const inlined = (request: ChatRequest, options: Partial<Options>) =>
+const inlined = (request: ChatRequest, options: Partial<ImageFetchOptions>) =>
   ImageFetch.use((images) => images.inlined(request)).pipe(Effect.provide(ImageFetch.layer(options)))
 
 /** What the gateway says of an image that it does not take. */
-const refusalOf = Effect.fnUntraced(function* (url: string, options: Partial<Options>) {
+const refusalOf = Effect.fnUntraced(function* (url: string, options: Partial<ImageFetchOptions>) {
   const failure = yield* Effect.flip(inlined(requestOf(image(url)), options))
   assert.deepStrictEqual(failure.reason, { _tag: "Unsupported" })
   return failure.message
@@ -78,7 +78,7 @@ const refusalOf = Effect.fnUntraced(function* (url: string, options: Partial<Opt
 
 const said = (why: string): string => `The image at messages[0].content[0] ${why}.`
 
-const refuses = (name: string, why: string, serve: Serve, options: Partial<Options> = {}) =>
+const refuses = (name: string, why: string, serve: Serve, options: Partial<ImageFetchOptions> = {}) =>
   it.live(name, () =>
     Effect.gen(function* () {
       const { port, url } = yield* serving(serve)

@@ -8,21 +8,21 @@ import { Duration, Effect, Layer, Logger, Redacted, Stream } from "effect"
 import { Catalog } from "../../../src/catalog/Catalog.ts"
 import { type ChatProtocolName, chatProtocolNames } from "../../../src/catalog/Model.ts"
 import { providerId } from "../../../src/domain/Ids.ts"
-import { Health } from "../../../src/providers/dispatch/CircuitBreakers.ts"
+import { CircuitBreakers } from "../../../src/providers/dispatch/CircuitBreakers.ts"
 import { Dispatch } from "../../../src/providers/dispatch/Dispatch.ts"
 import * as Failover from "../../../src/providers/dispatch/FailoverRules.ts"
 import type { Target } from "../../../src/providers/dispatch/Target.ts"
 import { ImageFetch } from "../../../src/providers/images/ImageFetch.ts"
 import { protocols } from "../../../src/providers/protocols/Protocols.ts"
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
-import { defaults } from "../../../src/providers/transport/Timeouts.ts"
+import { defaultTimeouts } from "../../../src/providers/transport/Timeouts.ts"
 import { eventually } from "../../support/Chat.ts"
 import * as Scripted from "../../support/ScriptedProvider.ts"
 import { samples, type WireSample } from "../../support/WireSamples.ts"
 import { held, request, targetOf } from "../dispatch/ScriptedProvider.ts"
 
 const timeouts = {
-  ...defaults,
+  ...defaultTimeouts,
   firstByte: Duration.millis(300),
   firstBytePlain: Duration.millis(300),
   firstOutput: Duration.millis(400),
@@ -62,9 +62,9 @@ const ScriptedCatalog = Layer.effect(
 const testLayer = Dispatch.layerWith({
   protocols,
   timeouts,
-  limits: { ...Failover.defaults, triesPerTarget: 1 }
+  limits: { ...Failover.defaultFailoverLimits, triesPerTarget: 1 }
 }).pipe(
-  Layer.provide([HttpTransport.layer(timeouts), Health.layer, ImageFetch.layer()]),
+  Layer.provide([HttpTransport.layer(timeouts), CircuitBreakers.layer, ImageFetch.layer()]),
   Layer.provide(ScriptedCatalog),
   Layer.provideMerge(Scripted.layer),
   Layer.provideMerge(Logger.layer([]))

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 
 import type { Completion } from "../../../src/domain/Completion.ts"
-import type { Json } from "../../../src/providers/protocols/Protocol.ts"
+import type { JsonObject } from "../../../src/domain/JsonObject.ts"
 import { protocols } from "../../../src/providers/protocols/Protocols.ts"
 import { junk, Pick, pieces, Sizes, spoiled } from "./fragments.ts"
 import { callOf, completed, decoded, streamed, thinker } from "./wire.ts"
@@ -26,7 +26,7 @@ const interleaved = <A>(lists: ReadonlyArray<ReadonlyArray<A>>): ReadonlyArray<A
   ).flat()
 
 const openAi = {
-  plain: ({ reasoning, text, tools }: Answer): Json => ({
+  plain: ({ reasoning, text, tools }: Answer): JsonObject => ({
     id: "c1",
     choices: [
       {
@@ -44,8 +44,8 @@ const openAi = {
     ],
     usage: { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 4 } }
   }),
-  stream: ({ reasoning, text, tools }: Answer, sizes: ReadonlyArray<number>): ReadonlyArray<Json | string> => {
-    const chunk = (delta: Json): Json => ({ id: "c1", choices: [{ index: 0, delta, finish_reason: null }] })
+  stream: ({ reasoning, text, tools }: Answer, sizes: ReadonlyArray<number>): ReadonlyArray<JsonObject | string> => {
+    const chunk = (delta: JsonObject): JsonObject => ({ id: "c1", choices: [{ index: 0, delta, finish_reason: null }] })
     const calls = tools.map(({ input, name }, index) => [
       { index, id: `call_${index}`, type: "function", function: { name, arguments: "" } },
       ...pieces(JSON.stringify(input), sizes).map((fragment) => ({ index, function: { arguments: fragment } }))
@@ -66,7 +66,7 @@ const openAi = {
 }
 
 const anthropic = {
-  plain: ({ reasoning, signature, text, tools }: Answer): Json => ({
+  plain: ({ reasoning, signature, text, tools }: Answer): JsonObject => ({
     id: "msg_1",
     content: [
       { type: "thinking", thinking: reasoning, signature },
@@ -77,8 +77,12 @@ const anthropic = {
     stop_reason: "end_turn",
     usage: { input_tokens: 6, cache_read_input_tokens: 4, output_tokens: 5 }
   }),
-  stream: ({ reasoning, signature, text, tools }: Answer, sizes: ReadonlyArray<number>): ReadonlyArray<Json> => {
-    const block = (index: number, content_block: Json, deltas: ReadonlyArray<Json>): ReadonlyArray<Json> => [
+  stream: ({ reasoning, signature, text, tools }: Answer, sizes: ReadonlyArray<number>): ReadonlyArray<JsonObject> => {
+    const block = (
+      index: number,
+      content_block: JsonObject,
+      deltas: ReadonlyArray<JsonObject>
+    ): ReadonlyArray<JsonObject> => [
       { type: "content_block_start", index, content_block },
       ...deltas.map((delta) => ({ type: "content_block_delta", index, delta })),
       { type: "content_block_stop", index }

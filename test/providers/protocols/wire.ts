@@ -6,8 +6,9 @@ import { type Completion, fold } from "../../../src/domain/Completion.ts"
 import type { ChatRequest, Message } from "../../../src/domain/Conversation.ts"
 import type { Failure } from "../../../src/domain/Failure.ts"
 import { endpointId, modelId, providerId } from "../../../src/domain/Ids.ts"
+import type { JsonObject } from "../../../src/domain/JsonObject.ts"
 import { picodollars } from "../../../src/domain/Money.ts"
-import type { Json, Protocol, WireCall } from "../../../src/providers/protocols/Protocol.ts"
+import type { Protocol, WireCall } from "../../../src/providers/protocols/Protocol.ts"
 
 const free = picodollars(0n)
 const rates = { input: free, cacheRead: free, cacheWrite5m: free, cacheWrite1h: free, audioInput: free, output: free }
@@ -69,7 +70,7 @@ export const callOf = ({ model: traits, request, ...over }: Asked = {}): WireCal
   ...over
 })
 
-export const bodyOf = (protocol: Protocol, call: WireCall): Json => Result.getOrThrow(protocol.encode(call)).body
+export const bodyOf = (protocol: Protocol, call: WireCall): JsonObject => Result.getOrThrow(protocol.encode(call)).body
 
 export const decoded = (protocol: Protocol, body: unknown, call: WireCall): Result.Result<Completion, Failure> =>
   Result.map(protocol.decode(body, call), fold)
@@ -77,7 +78,7 @@ export const decoded = (protocol: Protocol, body: unknown, call: WireCall): Resu
 /** Reads a stream to its end. Strings are frames as they are; objects are written as JSON. */
 export const streamed = (
   protocol: Protocol,
-  frames: ReadonlyArray<Json | string>,
+  frames: ReadonlyArray<JsonObject | string>,
   call: WireCall
 ): Result.Result<Completion, Failure> =>
   Result.gen(function* () {

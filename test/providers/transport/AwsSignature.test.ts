@@ -4,11 +4,11 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { TestClock } from "effect/testing"
 
-import type { Account } from "../../../src/catalog/Provider.ts"
+import type { ProviderAccount } from "../../../src/catalog/Provider.ts"
 import { providerId } from "../../../src/domain/Ids.ts"
 import * as Auth from "../../../src/providers/transport/Auth.ts"
 
-const account = (aws?: Account["aws"]): Account => ({
+const account = (aws?: ProviderAccount["aws"]): ProviderAccount => ({
   provider: {
     id: providerId("bedrock"),
     protocol: "openai-chat",
@@ -38,7 +38,7 @@ describe("Auth", () => {
   it.effect("signs a request as AWS defines it, with the time of the clock", () =>
     Effect.gen(function* () {
       yield* TestClock.setTime(then)
-      const headers = yield* Auth.headersOf(account(credentials), request)
+      const headers = yield* Auth.authHeaders(account(credentials), request)
       const canonical = [
         "POST",
         // AWS encodes the path of a request once more than the request itself.
@@ -71,9 +71,9 @@ describe("Auth", () => {
   it.effect("signs the session token of temporary credentials, and each attempt anew", () =>
     Effect.gen(function* () {
       const temporary = account({ ...credentials, sessionToken: Redacted.make("token") })
-      const first = yield* Auth.headersOf(temporary, request)
+      const first = yield* Auth.authHeaders(temporary, request)
       yield* TestClock.adjust("1 minute")
-      const second = yield* Auth.headersOf(temporary, request)
+      const second = yield* Auth.authHeaders(temporary, request)
       assert.strictEqual(first["x-amz-security-token"], "token")
       assert.include(first["authorization"], ";x-amz-date;x-amz-security-token,")
       assert.notStrictEqual(first["authorization"], second["authorization"])
@@ -82,7 +82,7 @@ describe("Auth", () => {
 
   it.effect("sends a Bedrock API key as bearer where there are no credentials to sign with", () =>
     Effect.gen(function* () {
-      assert.deepStrictEqual(yield* Auth.headersOf(account(), request), { authorization: "Bearer bedrock-key" })
+      assert.deepStrictEqual(yield* Auth.authHeaders(account(), request), { authorization: "Bearer bedrock-key" })
     })
   )
 })

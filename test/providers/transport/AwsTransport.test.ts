@@ -89,7 +89,7 @@ describe("HttpTransport towards AWS", () => {
         /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(String(headers["x-amz-date"])) ?? []
       const resigned = yield* Effect.gen(function* () {
         yield* TestClock.setTime(Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`))
-        return yield* AwsSignature.headersOf(
+        return yield* AwsSignature.signedHeaders(
           { ...signer, service: "bedrock" },
           { url: `http://${headers.host}${url}`, body, contentType: String(headers["content-type"]) }
         )

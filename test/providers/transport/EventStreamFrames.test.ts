@@ -33,7 +33,7 @@ const event = (name: string, body: string): Buffer =>
 
 const framesOf = (packets: ReadonlyArray<Uint8Array>) =>
   Result.gen(function* () {
-    const parser = EventStreamFrames.make()
+    const parser = EventStreamFrames.eventStreamParser()
     const frames = []
     for (const packet of packets) frames.push(...(yield* parser.read([packet])))
     frames.push(...(yield* parser.end()))
@@ -94,7 +94,7 @@ describe("EventStreamFrames", () => {
 
   it("gives up on a message that is too large before it is there", () => {
     const prelude = event("e", "x".repeat(9 * 1024 * 1024)).subarray(0, 12)
-    const read = EventStreamFrames.make().read([prelude])
+    const read = EventStreamFrames.eventStreamParser().read([prelude])
     assert.isTrue(Result.isFailure(read) && read.failure.message.includes("too large"))
   })
 })

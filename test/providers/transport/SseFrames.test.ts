@@ -6,7 +6,7 @@ import * as SseFrames from "../../../src/providers/transport/SseFrames.ts"
 const bytes = (text: string) => new TextEncoder().encode(text)
 
 const framesOf = (packets: ReadonlyArray<Uint8Array>) => {
-  const parser = SseFrames.make()
+  const parser = SseFrames.sseParser()
   return [...packets.map((packet) => parser.read([packet])), parser.end()]
     .flatMap(Result.getOrThrow)
     .map(({ event, data }) => [event, data])
@@ -59,7 +59,7 @@ describe("SseFrames", () => {
   )
 
   it("gives up on an event that does not end", () => {
-    const parser = SseFrames.make()
+    const parser = SseFrames.sseParser()
     const packet = bytes("data: ".padEnd(1024 * 1024, "x"))
     const reads = Array.from({ length: 9 }, () => parser.read([packet]))
     assert.isTrue(reads.slice(0, 8).every(Result.isSuccess))

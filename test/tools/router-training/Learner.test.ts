@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import { saying } from "../../../src/domain/Conversation.ts"
+import { textRequest } from "../../../src/domain/Conversation.ts"
 import { lengthScale } from "../../../src/routing/TextFeatures.ts"
 import { trainedDemand, usualGain } from "../../../src/routing/TrainedDemand.ts"
 import { learnDifficulty, makeLearner, quantise, skillsOf } from "../../../tools/router-training/Learner.ts"
@@ -24,7 +24,7 @@ describe("Learner", () => {
     }
     const model = trainedDemand(quantise(learner, "test"))
     for (const [text, gain] of gains) {
-      const { difficulty } = model.predict(saying(text))
+      const { difficulty } = model.predict(textRequest(text))
       assert.approximately(difficulty, 1 / (1 + Math.exp(-16 * (gain - usualGain))), 0.02)
     }
   })

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import { type Priced, pricedModelsOf, poolQualityOf } from "../../../tools/router-training/Pool.ts"
+import { type PricedModel, pricedModelsOf, poolQualityOf } from "../../../tools/router-training/Pool.ts"
 import { flatProfile } from "../../routing/TestModels.ts"
 
 /** A cheap coder and a dear mathematician, on as much code as mathematics. */
-const rows: ReadonlyArray<Priced> = Array.from({ length: 80 }, (_, index) => {
+const rows: ReadonlyArray<PricedModel> = Array.from({ length: 80 }, (_, index) => {
   const code = index % 4 < 2
   return {
     levels: flatProfile(0.1, code ? { coding: 0.8 } : { math: 0.8 }),

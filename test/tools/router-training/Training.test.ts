@@ -2,9 +2,9 @@ import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Exit, FileSystem } from "effect"
 
-import { saying } from "../../../src/domain/Conversation.ts"
+import { textRequest } from "../../../src/domain/Conversation.ts"
 import { trainedDemand } from "../../../src/routing/TrainedDemand.ts"
-import { encode } from "../../../src/routing/Weights.ts"
+import { encodeWeights } from "../../../src/routing/Weights.ts"
 import { mayTrainOn, type Row } from "../../../tools/router-training/Rows.ts"
 import { train } from "../../../tools/router-training/Training.ts"
 
@@ -41,7 +41,9 @@ describe("Training", () => {
     it.effect("learns what words ask for and which prompts gain from a strong model", () =>
       Effect.gen(function* () {
         const model = trainedDemand(yield* trainOn(lines))
-        const [table, text] = ["aldebaran betelgeuse 9", "sirius vega 9"].map((prompt) => model.predict(saying(prompt)))
+        const [table, text] = ["aldebaran betelgeuse 9", "sirius vega 9"].map((prompt) =>
+          model.predict(textRequest(prompt))
+        )
         assert.isAbove(table?.levels.extraction ?? 0, table?.levels.reading ?? 1)
         assert.isAbove(text?.levels.reading ?? 0, text?.levels.extraction ?? 1)
         assert.isAbove(table?.difficulty ?? 0, (text?.difficulty ?? 1) + 0.2)
@@ -58,7 +60,7 @@ describe("Training", () => {
         })
         const model = trainedDemand(yield* trainOn([...chat, ...graded].map((row) => JSON.stringify(row))))
         const [plain, hard, easy] = ["umbriel 9", "umbriel aldebaran 9", "umbriel vega 9"].map(
-          (prompt) => model.predict(saying(prompt)).difficulty
+          (prompt) => model.predict(textRequest(prompt)).difficulty
         )
         assert.isAbove(plain ?? 0, 0.88)
         assert.isAbove(hard ?? 0, (easy ?? 1) + 0.05)
@@ -72,7 +74,7 @@ describe("Training", () => {
           prompt: `umbriel ${index}`
         }))
         const model = trainedDemand(yield* trainOn(chat.map((row) => JSON.stringify(row))))
-        const { levels } = model.predict(saying("umbriel 9"))
+        const { levels } = model.predict(textRequest("umbriel 9"))
         assert.isAbove(levels.creative, levels.extraction)
       })
     )
@@ -89,7 +91,9 @@ describe("Training", () => {
           )
         )
         const model = trainedDemand(yield* trainOn(chat))
-        const [story, sum, proof] = ["umbriel 9", "titania 9", "oberon 9"].map((word) => model.predict(saying(word)))
+        const [story, sum, proof] = ["umbriel 9", "titania 9", "oberon 9"].map((word) =>
+          model.predict(textRequest(word))
+        )
         assert.isAbove(story?.levels.creative ?? 0, story?.levels.math ?? 1)
         assert.isAbove(sum?.difficulty ?? 0, (story?.difficulty ?? 1) + 0.1)
         // Both are near the top of the range, where differences are small.
@@ -100,7 +104,7 @@ describe("Training", () => {
     it.effect("gives the same weights to the last bit for the same data and seed", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* trainOn(lines.slice(0, 60)), yield* trainOn(lines.slice(0, 60))]
-        assert.isTrue(Buffer.from(encode(one)).equals(Buffer.from(encode(other))))
+        assert.isTrue(Buffer.from(encodeWeights(one)).equals(Buffer.from(encodeWeights(other))))
       })
     )
 

@@ -3,7 +3,7 @@
  * what this protocol has no word for is said in its system prompt, dropped where the contract allows, or refused.
  */
 import type { FieldTable, Protocol } from "../Protocol.ts"
-import { failureOf } from "../shared/ErrorClassifier.ts"
+import { failureOfResponse } from "../shared/ErrorClassifier.ts"
 import { encode } from "./Request.ts"
 import { decode, reader } from "./Response.ts"
 
@@ -27,4 +27,11 @@ const fields: FieldTable = {
   sessionId: "refused"
 }
 
-export const anthropicMessages: Protocol = { fields, takesImageUrls: true, encode, decode, reader, failure: failureOf }
+export const anthropicMessages: Protocol = {
+  fields,
+  takesImageUrls: true,
+  encode,
+  decode,
+  reader,
+  failure: failureOfResponse
+}

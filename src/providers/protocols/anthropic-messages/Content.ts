@@ -6,12 +6,13 @@ import {
   type AssistantMessage,
   type ChatRequest,
   type Message,
-  type Part,
+  type ContentPart,
   type TextPart,
   textOf,
   type ToolMessage
 } from "../../../domain/Conversation.ts"
-import type { Json, WireCall } from "../Protocol.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { WireCall } from "../Protocol.ts"
 import { breakpoints, ephemeral } from "../shared/CacheMarks.ts"
 import { dataUri } from "../shared/DataUri.ts"
 import { argumentsIn, asText, isBlank } from "../shared/Field.ts"
@@ -21,15 +22,15 @@ import { wireIds } from "../shared/WireIds.ts"
 
 interface Turn {
   readonly role: "user" | "assistant"
-  readonly content: Array<Json>
+  readonly content: Array<JsonObject>
 }
 
 export interface Conversation {
-  readonly system: ReadonlyArray<Json>
+  readonly system: ReadonlyArray<JsonObject>
   readonly messages: ReadonlyArray<Turn>
 }
 
-type Marks = ReadonlyMap<TextPart, Json>
+type Marks = ReadonlyMap<TextPart, JsonObject>
 
 export const conversationOf = (call: WireCall, format: ChatRequest["responseFormat"]): Conversation => {
   const { messages } = call.request
@@ -46,7 +47,7 @@ export const conversationOf = (call: WireCall, format: ChatRequest["responseForm
 }
 
 /** Blank texts are refused, and say nothing. */
-const textBlocks = (parts: ReadonlyArray<TextPart>, marks: Marks): ReadonlyArray<Json> =>
+const textBlocks = (parts: ReadonlyArray<TextPart>, marks: Marks): ReadonlyArray<JsonObject> =>
   parts.flatMap((part) => (isBlank(part.text) ? [] : [{ type: "text", text: part.text, ...marks.get(part) }]))
 
 const turnsOf = (call: WireCall, messages: ReadonlyArray<Message>, marks: Marks): ReadonlyArray<Turn> => {
@@ -68,7 +69,7 @@ const turnsOf = (call: WireCall, messages: ReadonlyArray<Message>, marks: Marks)
 }
 
 /** Nothing may stand between a call and its results. */
-const resultsFirst = (content: ReadonlyArray<Json>): Array<Json> => [
+const resultsFirst = (content: ReadonlyArray<JsonObject>): Array<JsonObject> => [
   ...content.filter((block) => block["type"] === "tool_result"),
   ...content.filter((block) => block["type"] !== "tool_result")
 ]
@@ -78,7 +79,7 @@ const blocksOf = (
   message: Message,
   marks: Marks,
   wireId: (id: string) => string
-): ReadonlyArray<Json> => {
+): ReadonlyArray<JsonObject> => {
   switch (message.role) {
     case "system":
       // Only the newest models know this role here; the tags work on all of them.
@@ -101,27 +102,27 @@ const blocksOf = (
   }
 }
 
-const systemInPlace = (parts: ReadonlyArray<TextPart>, marks: Marks): ReadonlyArray<Json> => [
+const systemInPlace = (parts: ReadonlyArray<TextPart>, marks: Marks): ReadonlyArray<JsonObject> => [
   { type: "text", text: "<system>" },
   ...textBlocks(parts, marks),
   { type: "text", text: "</system>" }
 ]
 
 /** Texts and images; a request with audio never comes here. */
-const partBlocks = (parts: ReadonlyArray<Part>, marks: Marks): ReadonlyArray<Json> =>
+const partBlocks = (parts: ReadonlyArray<ContentPart>, marks: Marks): ReadonlyArray<JsonObject> =>
   parts.flatMap((part) => {
     if (part.type === "image") return [{ type: "image", source: imageSource(part.url) }]
     return part.type === "text" ? textBlocks([part], marks) : []
   })
 
-const imageSource = (url: string): Json => {
+const imageSource = (url: string): JsonObject => {
   const inline = dataUri(url)
   return inline === undefined ? { type: "url", url } : { type: "base64", media_type: inline.mime, data: inline.data }
 }
 
 /** Text without a signature is not accepted back, and the model ignores what it does not need. */
-const thinkingBlocks = (call: WireCall, message: AssistantMessage): ReadonlyArray<Json> =>
-  returning(call.origin, message).flatMap((detail): ReadonlyArray<Json> => {
+const thinkingBlocks = (call: WireCall, message: AssistantMessage): ReadonlyArray<JsonObject> =>
+  returning(call.origin, message).flatMap((detail): ReadonlyArray<JsonObject> => {
     const { data, signature, text, type } = detail
     if (type === "reasoning.encrypted" && typeof data === "string") return [{ type: "redacted_thinking", data }]
     return type === "reasoning.text" && typeof signature === "string"
@@ -129,7 +130,7 @@ const thinkingBlocks = (call: WireCall, message: AssistantMessage): ReadonlyArra
       : []
   })
 
-const toolResult = (message: ToolMessage, marks: Marks, wireId: (id: string) => string): Json => {
+const toolResult = (message: ToolMessage, marks: Marks, wireId: (id: string) => string): JsonObject => {
   const [first, ...others] = message.content
   const mark = message.content.map((part) => part.type === "text" && marks.get(part)).findLast((found) => found)
   return {

@@ -4,16 +4,17 @@
  */
 import { Result } from "effect"
 
-import { type ChatRequest, forcesTool, type Part } from "../../../domain/Conversation.ts"
+import { type ChatRequest, forcesTool, type ContentPart } from "../../../domain/Conversation.ts"
 import type { Failure } from "../../../domain/Failure.ts"
-import { dialects } from "../openai-chat/Dialects.ts"
-import type { Json, WireCall, WireRequest } from "../Protocol.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { WireCall, WireRequest } from "../Protocol.ts"
 import { automaticBreakpoint, ephemeral } from "../shared/CacheMarks.ts"
+import { answerSchema, inputSchema } from "../shared/ClaudeSchema.ts"
 import { bindingBeta, bindsThinking, claudeEffort, claudeThinking, thinkingFields } from "../shared/ClaudeThinking.ts"
 import { dataUri } from "../shared/DataUri.ts"
+import { dialects } from "../shared/Dialects.ts"
 import { unsupported } from "../shared/ErrorClassifier.ts"
 import { outputLimit, type Thinking } from "../shared/Thinking.ts"
-import { answerSchema, inputSchema } from "./AnthropicSchema.ts"
 import { conversationOf } from "./Content.ts"
 
 /** The version that old and new models both accept. */
@@ -57,7 +58,7 @@ const unsayable = (call: WireCall): string | undefined => {
     return `${model.id} cannot be forced to call a tool.`
   if (request.responseFormat.type === "json_schema" && !model.structuredOutput)
     return `${model.id} cannot answer in a given JSON schema.`
-  const parts = request.messages.flatMap((message): ReadonlyArray<Part> => message.content)
+  const parts = request.messages.flatMap((message): ReadonlyArray<ContentPart> => message.content)
   if (parts.some((part) => part.type === "audio")) return `${model.id} does not take audio.`
   const strange = parts
     .map((part) => (part.type === "image" ? dataUri(part.url) : undefined))
@@ -71,7 +72,7 @@ const sentStops = ({ request }: WireCall): ReadonlyArray<string> => request.stop
 export const localStops = ({ request }: WireCall): ReadonlyArray<string> =>
   request.stop.filter((sequence) => !isSendable(sequence) && sequence !== "")
 
-const tools = ({ parallelToolCalls, toolChoice, tools }: ChatRequest): Json => {
+const tools = ({ parallelToolCalls, toolChoice, tools }: ChatRequest): JsonObject => {
   if (tools.length === 0) return {}
   const oneCall = parallelToolCalls || toolChoice === "none" ? {} : { disable_parallel_tool_use: true }
   return {
@@ -84,18 +85,18 @@ const tools = ({ parallelToolCalls, toolChoice, tools }: ChatRequest): Json => {
   }
 }
 
-const choiceOf = (choice: ChatRequest["toolChoice"]): Json => {
+const choiceOf = (choice: ChatRequest["toolChoice"]): JsonObject => {
   if (typeof choice === "object") return { type: "tool", name: choice.name }
   return { type: choice === "required" ? "any" : choice }
 }
 
 /** The schema that this endpoint enforces, or `undefined` when the format has to be asked for in words. */
-const nativeFormat = ({ dialect, request }: WireCall): Json | undefined =>
+const nativeFormat = ({ dialect, request }: WireCall): JsonObject | undefined =>
   request.responseFormat.type === "json_schema" && dialects[dialect].jsonSchema
     ? { type: "json_schema", schema: answerSchema(request.responseFormat.schema) }
     : undefined
 
-const outputConfig = (thinking: Thinking, format: Json | undefined): Json => {
+const outputConfig = (thinking: Thinking, format: JsonObject | undefined): JsonObject => {
   const effort = claudeEffort(thinking)
   return effort === undefined && format === undefined
     ? {}
@@ -103,7 +104,7 @@ const outputConfig = (thinking: Thinking, format: Json | undefined): Json => {
 }
 
 /** Temperature ends at 1 here, and newer models take one of the two only. Penalties do not exist. */
-const sampling = ({ model, request }: WireCall, thinking: Thinking): Json => {
+const sampling = ({ model, request }: WireCall, thinking: Thinking): JsonObject => {
   const allowed = model.sampling === "always" || (model.sampling === "without_reasoning" && thinking.state !== "on")
   if (!allowed) return {}
   if (request.temperature !== undefined) return { temperature: Math.min(request.temperature, 1) }

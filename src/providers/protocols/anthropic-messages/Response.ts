@@ -6,9 +6,9 @@ import { Result } from "effect"
 
 import type { FinishReason } from "../../../domain/Completion.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
-import type { Frame, StreamReader, WireCall } from "../Protocol.ts"
+import type { ProviderFrame, StreamReader, WireCall } from "../Protocol.ts"
 import { type AnswerEvents, answerEvents, type Events } from "../shared/AnswerEvents.ts"
-import { failed, failureIn, failureInside } from "../shared/ErrorClassifier.ts"
+import { failed, failureOfError, failureInBody } from "../shared/ErrorClassifier.ts"
 import { asNumber, asObject, asText, type Fields, parsed, parsedFrame } from "../shared/Field.ts"
 import { localStops } from "./Request.ts"
 import { type Counts, countsWith, usageOf } from "./Usage.ts"
@@ -50,7 +50,7 @@ const begin = (call: WireCall): Reading => ({
 export const decode = (body: unknown, call: WireCall): Result.Result<Events, Failure> => {
   const fields = asObject(body)
   if (fields === undefined) return Result.fail(broken("The provider's answer is not a JSON object."))
-  const failure = failureInside(fields)
+  const failure = failureInBody(fields)
   if (failure !== undefined) return Result.fail(failure)
   if (!Array.isArray(fields["content"])) return Result.fail(broken("The provider's answer has no content."))
   const reading = begin(call)
@@ -68,14 +68,14 @@ export const decode = (body: unknown, call: WireCall): Result.Result<Events, Fai
 export const reader = (call: WireCall): StreamReader => {
   const reading = begin(call)
   let done = false
-  const step = ({ data, event }: Frame): Result.Result<Events, Failure> => {
+  const step = ({ data, event }: ProviderFrame): Result.Result<Events, Failure> => {
     if (data === "" || event === "ping" || done) return noEvents
-    if (event === "error") return Result.fail(failureIn(parsed(data) ?? data))
+    if (event === "error") return Result.fail(failureOfError(parsed(data) ?? data))
     const frame = parsedFrame(data)
     if (Result.isFailure(frame)) return Result.fail(frame.failure)
     const fields = frame.success
     const type = asText(fields["type"]) ?? event
-    const failure = failureInside(fields) ?? read(reading, type, fields)
+    const failure = failureInBody(fields) ?? read(reading, type, fields)
     if (failure !== undefined) return Result.fail(failure)
     done = type === "message_stop"
     return Result.succeed(reading.answer.take())

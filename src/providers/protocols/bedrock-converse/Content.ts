@@ -7,12 +7,13 @@ import {
   type CacheControl,
   type ChatRequest,
   type Message,
-  type Part,
+  type ContentPart,
   type TextPart,
   textOf,
   type ToolMessage
 } from "../../../domain/Conversation.ts"
-import type { Json, WireCall } from "../Protocol.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { WireCall } from "../Protocol.ts"
 import { automaticBreakpoint, breakpoints } from "../shared/CacheMarks.ts"
 import { dataUri } from "../shared/DataUri.ts"
 import { argumentsIn, asText, isBlank } from "../shared/Field.ts"
@@ -24,11 +25,11 @@ import { type Family, familyOf } from "./ModelFamilies.ts"
 
 interface Turn {
   readonly role: "user" | "assistant"
-  readonly content: Array<Json>
+  readonly content: Array<JsonObject>
 }
 
 export interface Conversation {
-  readonly system: ReadonlyArray<Json>
+  readonly system: ReadonlyArray<JsonObject>
   readonly messages: ReadonlyArray<Turn>
 }
 
@@ -43,7 +44,7 @@ interface Writing {
   readonly call: WireCall
   readonly wireId: (id: string) => string
   /** The cache point after a text, if it has one. */
-  readonly pointAfter: (part: Part | undefined) => ReadonlyArray<Json>
+  readonly pointAfter: (part: ContentPart | undefined) => ReadonlyArray<JsonObject>
 }
 
 export const conversationOf = (call: WireCall, words: Words): Conversation => {
@@ -72,7 +73,7 @@ export const conversationOf = (call: WireCall, words: Words): Conversation => {
   }
 }
 
-const cachePoint = (control: CacheControl | undefined, { caching }: Family): ReadonlyArray<Json> =>
+const cachePoint = (control: CacheControl | undefined, { caching }: Family): ReadonlyArray<JsonObject> =>
   control === undefined || caching === "none"
     ? []
     : [{ cachePoint: { type: "default", ...(control.ttl === "1h" && caching === "5m or 1h" && { ttl: "1h" }) } }]
@@ -80,7 +81,7 @@ const cachePoint = (control: CacheControl | undefined, { caching }: Family): Rea
 const turnsOf = (writing: Writing, messages: ReadonlyArray<Message>): ReadonlyArray<Turn> => {
   const results = resultsIn(messages)
   const turns: Array<Turn> = []
-  const say = (role: Turn["role"], blocks: ReadonlyArray<Json>): void => {
+  const say = (role: Turn["role"], blocks: ReadonlyArray<JsonObject>): void => {
     const last = turns.at(-1)
     if (blocks.length === 0) return
     if (last?.role === role) last.content.push(...blocks)
@@ -104,17 +105,17 @@ const turnsOf = (writing: Writing, messages: ReadonlyArray<Message>): ReadonlyAr
 }
 
 /** Texts and images; a request with audio, or with an image that is not data, never comes here. */
-const partBlocks = (writing: Writing, parts: ReadonlyArray<Part>): ReadonlyArray<Json> =>
-  parts.flatMap((part): ReadonlyArray<Json> => {
+const partBlocks = (writing: Writing, parts: ReadonlyArray<ContentPart>): ReadonlyArray<JsonObject> =>
+  parts.flatMap((part): ReadonlyArray<JsonObject> => {
     if (part.type === "image") return imageBlocks(part.url)
     return part.type === "text" ? textBlocks(writing, part) : []
   })
 
 /** Blank texts are refused, and say nothing. */
-const textBlocks = ({ pointAfter }: Writing, part: TextPart): ReadonlyArray<Json> =>
+const textBlocks = ({ pointAfter }: Writing, part: TextPart): ReadonlyArray<JsonObject> =>
   isBlank(part.text) ? [] : [{ text: part.text }, ...pointAfter(part)]
 
-const imageBlocks = (url: string): ReadonlyArray<Json> => {
+const imageBlocks = (url: string): ReadonlyArray<JsonObject> => {
   const inline = dataUri(url)
   return inline === undefined
     ? []
@@ -122,7 +123,7 @@ const imageBlocks = (url: string): ReadonlyArray<Json> => {
 }
 
 /** Thinking alone is no message. */
-const assistantBlocks = (writing: Writing, message: AssistantMessage): ReadonlyArray<Json> => {
+const assistantBlocks = (writing: Writing, message: AssistantMessage): ReadonlyArray<JsonObject> => {
   const said = [
     ...partBlocks(writing, message.content),
     ...message.toolCalls.map((tool) => ({
@@ -133,8 +134,8 @@ const assistantBlocks = (writing: Writing, message: AssistantMessage): ReadonlyA
 }
 
 /** Text without a signature is not accepted back by those that sign, nor wanted by those that do not. */
-const thinkingBlocks = (call: WireCall, message: AssistantMessage): ReadonlyArray<Json> =>
-  returning(call.origin, message).flatMap((detail): ReadonlyArray<Json> => {
+const thinkingBlocks = (call: WireCall, message: AssistantMessage): ReadonlyArray<JsonObject> =>
+  returning(call.origin, message).flatMap((detail): ReadonlyArray<JsonObject> => {
     const { data, signature, text, type } = detail
     if (type === "reasoning.encrypted" && typeof data === "string")
       return [{ reasoningContent: { redactedContent: data } }]
@@ -144,7 +145,7 @@ const thinkingBlocks = (call: WireCall, message: AssistantMessage): ReadonlyArra
   })
 
 /** Every call has a result, or the request is refused; a call that nobody answered says so. */
-const resultBlocks = (writing: Writing, message: AssistantMessage, results: Results): ReadonlyArray<Json> =>
+const resultBlocks = (writing: Writing, message: AssistantMessage, results: Results): ReadonlyArray<JsonObject> =>
   message.toolCalls.flatMap((tool) => {
     const result = results.get(tool)
     return [
@@ -161,7 +162,7 @@ const resultBlocks = (writing: Writing, message: AssistantMessage, results: Resu
   })
 
 /** A cache point stands after a result and not in it. */
-const resultContent = (writing: Writing, { content }: ToolMessage): ReadonlyArray<Json> => {
+const resultContent = (writing: Writing, { content }: ToolMessage): ReadonlyArray<JsonObject> => {
   const blocks = partBlocks({ ...writing, pointAfter: () => [] }, content)
   return blocks.length === 0 ? [{ text: "(empty)" }] : blocks
 }

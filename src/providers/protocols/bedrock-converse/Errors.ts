@@ -39,18 +39,18 @@ const modelsOwn = /model identifier|(?:isn't|isn’t|not) supported|(?:doesn't|d
 export const failureOf = (response: ErrorResponse): Failure => {
   // `ThrottlingException:http://internal.amazon.com/…`
   const name = response.headers["x-amzn-errortype"]?.split(":", 1)[0]
-  return named(name ?? nameIn(asObject(parsed(response.body)) ?? {}) ?? "", ErrorClassifier.failureOf(response))
+  return named(name ?? nameIn(asObject(parsed(response.body)) ?? {}) ?? "", ErrorClassifier.failureOfResponse(response))
 }
 
 /** The failure inside an answer that calls itself a success, if there is one. */
 export const failureInside = (fields: Fields): Failure | undefined => {
   const name = nameIn(fields)
-  return name === undefined ? undefined : named(name, ErrorClassifier.failureIn(fields))
+  return name === undefined ? undefined : named(name, ErrorClassifier.failureOfError(fields))
 }
 
 /** The failure that an exception in a stream stands for. */
 export const failureIn = (event: string, data: string): Failure =>
-  named(event, ErrorClassifier.failureIn(parsed(data) ?? data))
+  named(event, ErrorClassifier.failureOfError(parsed(data) ?? data))
 
 /** `com.amazon.coral.service#ThrottlingException` */
 const nameIn = (body: Fields): string | undefined => asText(body["__type"])?.split("#").at(-1)

@@ -2,7 +2,8 @@
  * What the makers of Bedrock's models take beyond what Converse unifies, as data. Model ids name the maker
  * (`us.anthropic.claude-…`); the id of an inference profile of one's own does not, so the catalog's owner counts too.
  */
-import type { Json, WireCall } from "../Protocol.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { WireCall } from "../Protocol.ts"
 import { bindingBeta, bindsThinking, claudeEffort, claudeThinking, thinkingFields } from "../shared/ClaudeThinking.ts"
 import { type Thinking, thinkingOf } from "../shared/Thinking.ts"
 
@@ -10,7 +11,7 @@ export interface Family {
   /** Thinking as a call to these models can have it. */
   readonly thinking: (call: WireCall) => Thinking
   /** How thinking is said, in `additionalModelRequestFields`. */
-  readonly thinkingFields: (call: WireCall, thinking: Thinking) => Json
+  readonly thinkingFields: (call: WireCall, thinking: Thinking) => JsonObject
   /** Whether an output limit and sampling may stand beside this thinking. */
   readonly takesLimits: (thinking: Thinking) => boolean
   /** The format that clients know their reasoning details by. */

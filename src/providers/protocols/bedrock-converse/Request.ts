@@ -4,10 +4,11 @@
  */
 import { Result } from "effect"
 
-import { type ChatRequest, forcesTool, type Part, type Tool } from "../../../domain/Conversation.ts"
+import { type ChatRequest, forcesTool, type ContentPart, type Tool } from "../../../domain/Conversation.ts"
 import type { Failure } from "../../../domain/Failure.ts"
-import { answerSchema, inputSchema } from "../anthropic-messages/AnthropicSchema.ts"
-import type { Json, WireCall, WireRequest } from "../Protocol.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { WireCall, WireRequest } from "../Protocol.ts"
+import { answerSchema, inputSchema } from "../shared/ClaudeSchema.ts"
 import { dataUri } from "../shared/DataUri.ts"
 import { unsupported } from "../shared/ErrorClassifier.ts"
 import { isBlank } from "../shared/Field.ts"
@@ -46,8 +47,8 @@ export const encode = (call: WireCall): Result.Result<WireRequest, Failure> => {
 
 const imageTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"]
 
-const partsOf = ({ request }: WireCall): ReadonlyArray<Part> =>
-  request.messages.flatMap((message): ReadonlyArray<Part> => message.content)
+const partsOf = ({ request }: WireCall): ReadonlyArray<ContentPart> =>
+  request.messages.flatMap((message): ReadonlyArray<ContentPart> => message.content)
 
 /** What this model or Bedrock cannot be asked, if anything. */
 const unsayable = (call: WireCall): string | undefined => {
@@ -90,7 +91,7 @@ const declaredTools = (call: WireCall): ReadonlyArray<Tool> => {
 
 const toolName = ({ name }: { readonly name: string }): string => name
 
-const toolConfig = (call: WireCall, tools: ReadonlyArray<Tool>): Json => ({
+const toolConfig = (call: WireCall, tools: ReadonlyArray<Tool>): JsonObject => ({
   tools: tools.map(({ description, name, parameters }) => ({
     toolSpec: {
       name,
@@ -101,13 +102,13 @@ const toolConfig = (call: WireCall, tools: ReadonlyArray<Tool>): Json => ({
   ...(mayCallTools(call) && toolChoiceOf(call.request))
 })
 
-const toolChoiceOf = ({ toolChoice }: ChatRequest): Json => {
+const toolChoiceOf = ({ toolChoice }: ChatRequest): JsonObject => {
   if (typeof toolChoice === "object") return { toolChoice: { tool: { name: toolChoice.name } } }
   return toolChoice === "required" ? { toolChoice: { any: {} } } : {}
 }
 
 /** Temperature ends at 1 for all makers, and penalties do not exist. */
-const inferenceConfig = (call: WireCall, family: Family, thinking: Thinking): Json => {
+const inferenceConfig = (call: WireCall, family: Family, thinking: Thinking): JsonObject => {
   const { model, request } = call
   const { temperature, topP } = request
   const stops = sentStops(call)
@@ -123,7 +124,7 @@ const inferenceConfig = (call: WireCall, family: Family, thinking: Thinking): Js
 }
 
 /** The schema goes as text. */
-const textFormat = (format: ChatRequest["responseFormat"]): Json | undefined =>
+const textFormat = (format: ChatRequest["responseFormat"]): JsonObject | undefined =>
   format.type === "json_schema"
     ? {
         type: "json_schema",

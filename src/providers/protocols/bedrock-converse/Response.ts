@@ -6,7 +6,7 @@ import { Result } from "effect"
 
 import type { FinishReason } from "../../../domain/Completion.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
-import type { Frame, StreamReader, WireCall } from "../Protocol.ts"
+import type { ProviderFrame, StreamReader, WireCall } from "../Protocol.ts"
 import { type AnswerEvents, answerEvents, type Events } from "../shared/AnswerEvents.ts"
 import { failed } from "../shared/ErrorClassifier.ts"
 import { asNumber, asObject, asText, type Fields, parsedFrame } from "../shared/Field.ts"
@@ -83,7 +83,7 @@ export const decode = (body: unknown, call: WireCall): Result.Result<Events, Fai
 export const reader = (call: WireCall): StreamReader => {
   const reading = begin(call)
   let counted = false
-  const step = ({ data, event }: Frame): Result.Result<Events, Failure> => {
+  const step = ({ data, event }: ProviderFrame): Result.Result<Events, Failure> => {
     if (isFault(event)) return Result.fail(failureIn(event, data))
     if (data === "") return noEvents
     const frame = parsedFrame(data)

@@ -8,11 +8,12 @@ import {
   type AudioFormat,
   type ChatRequest,
   type Message,
-  type Part,
+  type ContentPart,
   textOf,
   type ToolCall
 } from "../../../domain/Conversation.ts"
-import type { Json, WireCall } from "../Protocol.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { WireCall } from "../Protocol.ts"
 import { dataUri } from "../shared/DataUri.ts"
 import { argumentsIn } from "../shared/Field.ts"
 import { instructionOf } from "../shared/ResponseFormats.ts"
@@ -22,11 +23,11 @@ import { noSignature, signaturesOf } from "./Signatures.ts"
 
 interface Turn {
   readonly role: "user" | "model"
-  readonly parts: Array<Json>
+  readonly parts: Array<JsonObject>
 }
 
 export interface Conversation {
-  readonly system: ReadonlyArray<Json>
+  readonly system: ReadonlyArray<JsonObject>
   readonly contents: ReadonlyArray<Turn>
 }
 
@@ -45,7 +46,7 @@ export const conversationOf = (call: WireCall, format: ChatRequest["responseForm
 const turnsOf = (call: WireCall, messages: ReadonlyArray<Message>): ReadonlyArray<Turn> => {
   const results = resultsIn(messages)
   const turns: Array<Turn> = []
-  const say = (role: Turn["role"], parts: ReadonlyArray<Json>): void => {
+  const say = (role: Turn["role"], parts: ReadonlyArray<JsonObject>): void => {
     const last = turns.at(-1)
     if (parts.length === 0) return
     if (last?.role === role) last.parts.push(...parts)
@@ -69,8 +70,8 @@ const turnsOf = (call: WireCall, messages: ReadonlyArray<Message>): ReadonlyArra
 }
 
 /** Empty texts say nothing. */
-const partsOf = (parts: ReadonlyArray<Part>): ReadonlyArray<Json> =>
-  parts.flatMap((part): ReadonlyArray<Json> => {
+const partsOf = (parts: ReadonlyArray<ContentPart>): ReadonlyArray<JsonObject> =>
+  parts.flatMap((part): ReadonlyArray<JsonObject> => {
     if (part.type === "text") return part.text === "" ? [] : [{ text: part.text }]
     if (part.type === "audio") return [{ inlineData: { mimeType: audioTypes[part.format], data: part.data } }]
     const inline = dataUri(part.url)
@@ -88,7 +89,7 @@ const audioTypes = {
   opus: "audio/opus"
 } as const satisfies Record<AudioFormat, string>
 
-const modelParts = (call: WireCall, message: AssistantMessage): ReadonlyArray<Json> => {
+const modelParts = (call: WireCall, message: AssistantMessage): ReadonlyArray<JsonObject> => {
   const whole = message.content.map((part) => part.text).join("")
   const signed = signaturesOf(call.origin, message, whole)
   const third = isThird(call.model)
@@ -100,7 +101,7 @@ const modelParts = (call: WireCall, message: AssistantMessage): ReadonlyArray<Js
     }
   })
   if (signed.texts.length === 0) return [...signed.thoughts, ...partsOf(message.content), ...calls]
-  const parts: Array<Json> = [...signed.thoughts]
+  const parts: Array<JsonObject> = [...signed.thoughts]
   const saying = (text: string) => text !== "" && parts.push({ text })
   let at = 0
   for (const { calls: before, end, signature, start } of signed.texts) {
@@ -114,7 +115,7 @@ const modelParts = (call: WireCall, message: AssistantMessage): ReadonlyArray<Js
 }
 
 /** As many results as calls, or the request is refused; a call that nobody answered says so. */
-const resultParts = (call: WireCall, tools: ReadonlyArray<ToolCall>, results: Results): ReadonlyArray<Json> => {
+const resultParts = (call: WireCall, tools: ReadonlyArray<ToolCall>, results: Results): ReadonlyArray<JsonObject> => {
   const responses = tools.map((tool) => {
     const result = results.get(tool)
     return {

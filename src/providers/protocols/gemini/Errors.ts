@@ -12,14 +12,14 @@ import { asArray, asObject, asObjects, asText, type Fields, parsed } from "../sh
 
 /** The failure behind an answer with an error status. */
 export const failureOf = (response: ErrorResponse): Failure =>
-  refined(ErrorClassifier.failureOf(response), parsed(response.body))
+  refined(ErrorClassifier.failureOfResponse(response), parsed(response.body))
 
 /** The failure that an event marked as an error carries. */
-export const failureIn = (body: unknown): Failure => refined(ErrorClassifier.failureIn(body), body)
+export const failureIn = (body: unknown): Failure => refined(ErrorClassifier.failureOfError(body), body)
 
 /** The failure inside an answer that calls itself a success, if there is one. */
 export const failureInside = (fields: Fields): Failure | undefined => {
-  const failure = ErrorClassifier.failureInside(fields)
+  const failure = ErrorClassifier.failureInBody(fields)
   return failure && refined(failure, fields)
 }
 

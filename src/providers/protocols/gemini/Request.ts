@@ -4,10 +4,11 @@
  */
 import { Result } from "effect"
 
-import { type ChatRequest, forcesTool, type Part } from "../../../domain/Conversation.ts"
+import { type ChatRequest, forcesTool, type ContentPart } from "../../../domain/Conversation.ts"
 import type { Failure } from "../../../domain/Failure.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
 import { isOptOut } from "../../../domain/Reasoning.ts"
-import type { Json, WireCall, WireRequest } from "../Protocol.ts"
+import type { WireCall, WireRequest } from "../Protocol.ts"
 import { dataUri } from "../shared/DataUri.ts"
 import { unsupported } from "../shared/ErrorClassifier.ts"
 import { outputLimit, type Thinking, thinkingOf } from "../shared/Thinking.ts"
@@ -46,7 +47,7 @@ const imageTypes = ["image/png", "image/jpeg", "image/webp", "image/heic", "imag
 
 const imageUrls = ({ request }: WireCall): ReadonlyArray<string> =>
   request.messages
-    .flatMap((message): ReadonlyArray<Part> => message.content)
+    .flatMap((message): ReadonlyArray<ContentPart> => message.content)
     .flatMap((part) => (part.type === "image" ? [part.url] : []))
 
 /** What this model or Gemini cannot be asked, if anything. */
@@ -75,7 +76,7 @@ const sentStops = (call: WireCall): ReadonlyArray<string> => sayableStops(call).
 export const localStops = (call: WireCall): ReadonlyArray<string> => sayableStops(call).slice(maxStops)
 
 /** All functions are one tool. */
-const tools = ({ toolChoice, tools }: ChatRequest): Json => {
+const tools = ({ toolChoice, tools }: ChatRequest): JsonObject => {
   if (tools.length === 0) return {}
   const functionDeclarations = tools.map(({ description, name, parameters }) => ({
     name,
@@ -88,7 +89,7 @@ const tools = ({ toolChoice, tools }: ChatRequest): Json => {
   }
 }
 
-const choiceOf = (choice: Exclude<ChatRequest["toolChoice"], "auto">): Json => {
+const choiceOf = (choice: Exclude<ChatRequest["toolChoice"], "auto">): JsonObject => {
   if (typeof choice === "object") return { mode: "ANY", allowedFunctionNames: [choice.name] }
   return { mode: choice === "required" ? "ANY" : "NONE" }
 }
@@ -96,7 +97,7 @@ const choiceOf = (choice: Exclude<ChatRequest["toolChoice"], "auto">): Json => {
 /** Before Gemini 3 an answer's format cannot be enforced while tools are offered, so it is asked for in words. */
 const shapesAnswers = ({ model, request }: WireCall): boolean => request.tools.length === 0 || isThird(model)
 
-const answerFormat = (format: ChatRequest["responseFormat"]): Json => {
+const answerFormat = (format: ChatRequest["responseFormat"]): JsonObject => {
   if (format.type === "text") return {}
   return {
     responseMimeType: "application/json",
@@ -105,7 +106,7 @@ const answerFormat = (format: ChatRequest["responseFormat"]): Json => {
 }
 
 /** Penalties ended with the models that do not think: all later ones refuse them. */
-const sampling = ({ model, request }: WireCall, thinking: Thinking): Json => {
+const sampling = ({ model, request }: WireCall, thinking: Thinking): JsonObject => {
   const reasons = model.reasoning.support !== "none"
   const allowed =
     model.sampling === "always" || (model.sampling === "without_reasoning" && (!reasons || thinking.state === "off"))
@@ -120,7 +121,7 @@ const sampling = ({ model, request }: WireCall, thinking: Thinking): Json => {
 }
 
 /** A budget or a level, never both: the two together are refused. */
-const thinkingFields = ({ reasoning }: ChatRequest, thinking: Thinking): Json => {
+const thinkingFields = ({ reasoning }: ChatRequest, thinking: Thinking): JsonObject => {
   if (thinking.state === "unset") return {}
   if (thinking.state === "off") return { thinkingConfig: { thinkingBudget: 0 } }
   const { budget, effort } = thinking

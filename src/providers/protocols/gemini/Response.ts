@@ -7,7 +7,7 @@ import { Result } from "effect"
 import type { FinishReason } from "../../../domain/Completion.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
 import * as Usage from "../../../domain/Usage.ts"
-import type { Frame, StreamReader, WireCall } from "../Protocol.ts"
+import type { ProviderFrame, StreamReader, WireCall } from "../Protocol.ts"
 import { type AnswerEvents, answerEvents, type Events } from "../shared/AnswerEvents.ts"
 import { failed } from "../shared/ErrorClassifier.ts"
 import type { Verdict } from "../shared/ErrorTables.ts"
@@ -75,7 +75,7 @@ export const decode = (body: unknown, call: WireCall): Result.Result<Events, Fai
 
 export const reader = (call: WireCall): StreamReader => {
   const reading = begin(call)
-  const step = ({ data, event }: Frame): Result.Result<Events, Failure> => {
+  const step = ({ data, event }: ProviderFrame): Result.Result<Events, Failure> => {
     // Google sends no end marker, but servers in between may.
     if (data === "" || data.trim() === "[DONE]") return noEvents
     if (event === "error") return Result.fail(failureIn(parsed(data) ?? data))

@@ -4,7 +4,7 @@
  * said up to its end. Where the client changed that, the signature stays behind.
  */
 import type { AssistantMessage, ReasoningDetail } from "../../../domain/Conversation.ts"
-import type { Json } from "../Protocol.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
 import { returning } from "../shared/ReasoningDetails.ts"
 import { digest } from "../shared/WireIds.ts"
 
@@ -59,7 +59,7 @@ export interface SignedText {
 }
 
 export interface Signatures {
-  readonly thoughts: ReadonlyArray<Json>
+  readonly thoughts: ReadonlyArray<JsonObject>
   /** In the order of the answer, and not overlapping. */
   readonly texts: ReadonlyArray<SignedText>
   readonly ofCall: (toolId: string) => string | undefined
@@ -67,7 +67,7 @@ export interface Signatures {
 
 /** What `origin` signed in `message`, whose text is `whole`. */
 export const signaturesOf = (origin: string, message: AssistantMessage, whole: string): Signatures => {
-  const thoughts: Array<Json> = []
+  const thoughts: Array<JsonObject> = []
   const texts: Array<SignedText> = []
   const calls = new Map<unknown, string>()
   for (const { data, id, signature, text, type } of returning(origin, message)) {

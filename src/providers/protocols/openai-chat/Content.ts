@@ -6,18 +6,19 @@ import {
   type AssistantMessage,
   type ChatRequest,
   type Message,
-  type Part,
+  type ContentPart,
   type TextPart,
   textOf,
   type ToolMessage
 } from "../../../domain/Conversation.ts"
-import type { Json, WireCall } from "../Protocol.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { WireCall } from "../Protocol.ts"
 import { ephemeral } from "../shared/CacheMarks.ts"
-import { isJsonObject } from "../shared/Field.ts"
+import { type Dialect, dialects } from "../shared/Dialects.ts"
+import { readableArguments } from "../shared/Field.ts"
 import { returning } from "../shared/ReasoningDetails.ts"
 import { instructionOf } from "../shared/ResponseFormats.ts"
 import { wireIds } from "../shared/WireIds.ts"
-import { type Dialect, dialects } from "./Dialects.ts"
 
 interface Writing {
   readonly call: WireCall
@@ -27,7 +28,7 @@ interface Writing {
   readonly toolNames: ReadonlyMap<string, string>
 }
 
-export const messagesOf = (call: WireCall): ReadonlyArray<Json> => {
+export const messagesOf = (call: WireCall): ReadonlyArray<JsonObject> => {
   const { messages } = call.request
   const dialect = dialects[call.dialect]
   const writing: Writing = {
@@ -48,7 +49,7 @@ export const messagesOf = (call: WireCall): ReadonlyArray<Json> => {
   return written.toSpliced(leading < 0 ? messages.length : leading, 0, ...formatInstruction(writing))
 }
 
-const messageOf = (writing: Writing, message: Message): ReadonlyArray<Json> => {
+const messageOf = (writing: Writing, message: Message): ReadonlyArray<JsonObject> => {
   switch (message.role) {
     case "system":
       return [{ role: systemRole(writing), content: contentOf(writing, message.content) }]
@@ -65,7 +66,7 @@ const systemRole = ({ call, dialect }: Writing): string =>
   call.model.reasoning.support === "none" ? "system" : dialect.instructionRole
 
 /** One string wherever it says the same: not every server reads parts. */
-const contentOf = ({ dialect }: Writing, parts: ReadonlyArray<Part>): string | ReadonlyArray<Json> => {
+const contentOf = ({ dialect }: Writing, parts: ReadonlyArray<ContentPart>): string | ReadonlyArray<JsonObject> => {
   const texts = parts.filter((part): part is TextPart => part.type === "text")
   const marked = dialect.cacheControl && texts.some((part) => part.cacheControl !== undefined)
   return texts.length === parts.length && !marked
@@ -73,7 +74,7 @@ const contentOf = ({ dialect }: Writing, parts: ReadonlyArray<Part>): string | R
     : parts.map((part) => partOf(dialect, part))
 }
 
-const partOf = (dialect: Dialect, part: Part): Json => {
+const partOf = (dialect: Dialect, part: ContentPart): JsonObject => {
   switch (part.type) {
     case "text":
       return dialect.cacheControl && part.cacheControl !== undefined
@@ -89,7 +90,7 @@ const partOf = (dialect: Dialect, part: Part): Json => {
   }
 }
 
-const assistantOf = (writing: Writing, message: AssistantMessage): ReadonlyArray<Json> => {
+const assistantOf = (writing: Writing, message: AssistantMessage): ReadonlyArray<JsonObject> => {
   const text = textOf(message)
   if (text === "" && message.toolCalls.length === 0) return []
   const { dialect, wireId } = writing
@@ -110,7 +111,7 @@ const assistantOf = (writing: Writing, message: AssistantMessage): ReadonlyArray
 }
 
 /** The model's own reasoning, for the server that made it. */
-const echoOf = ({ call, dialect }: Writing, message: AssistantMessage, text: string): Json => {
+const echoOf = ({ call, dialect }: Writing, message: AssistantMessage, text: string): JsonObject => {
   const details = returning(call.origin, message)
   if (dialect.echo === "none") return {}
   if (dialect.echo === "details") return details.length > 0 ? { reasoning_details: details } : {}
@@ -123,15 +124,8 @@ const echoOf = ({ call, dialect }: Writing, message: AssistantMessage, text: str
   return { content: text === "" ? [thinking] : [thinking, { type: "text", text }] }
 }
 
-const readable = (detail: Json): string => (typeof detail["text"] === "string" ? detail["text"] : "")
-
-/** Arguments go back as they came; only what no server could read is wrapped. */
-export const readableArguments = (written: string): string => {
-  if (written.trim() === "") return "{}"
-  return isJsonObject(written) ? written : JSON.stringify({ _raw: written })
-}
-
-const toolResultOf = (writing: Writing, message: ToolMessage): Json => {
+const readable = (detail: JsonObject): string => (typeof detail["text"] === "string" ? detail["text"] : "")
+const toolResultOf = (writing: Writing, message: ToolMessage): JsonObject => {
   const name = writing.dialect.namesToolResults ? writing.toolNames.get(message.toolCallId) : undefined
   const texts = message.content.filter((part) => part.type === "text")
   return {
@@ -143,18 +137,22 @@ const toolResultOf = (writing: Writing, message: ToolMessage): Json => {
 }
 
 /** Tool messages take only text, so the images of a run of results follow it as the user's. */
-const imagesOfResults = (writing: Writing, messages: ChatRequest["messages"], last: number): ReadonlyArray<Json> => {
+const imagesOfResults = (
+  writing: Writing,
+  messages: ChatRequest["messages"],
+  last: number
+): ReadonlyArray<JsonObject> => {
   const first = messages.findLastIndex((message, index) => index <= last && message.role !== "tool") + 1
   const others = messages
     .slice(first, last + 1)
-    .flatMap((message): ReadonlyArray<Part> => message.content.filter((part) => part.type !== "text"))
+    .flatMap((message): ReadonlyArray<ContentPart> => message.content.filter((part) => part.type !== "text"))
   if (others.length === 0) return []
-  const parts: ReadonlyArray<Part> = [{ type: "text", text: "From the tool results above:" }, ...others]
+  const parts: ReadonlyArray<ContentPart> = [{ type: "text", text: "From the tool results above:" }, ...others]
   return [{ role: "user", content: contentOf(writing, parts) }]
 }
 
 /** Formats in words where there is no switch; and OpenAI's own `json_object` insists that the word JSON occurs. */
-const formatInstruction = (writing: Writing): ReadonlyArray<Json> => {
+const formatInstruction = (writing: Writing): ReadonlyArray<JsonObject> => {
   const { messages, responseFormat } = writing.call.request
   const inWords =
     responseFormat.type === "json_schema"

@@ -3,7 +3,7 @@
  * in `Dialects`; nothing else in these files may ask which server it talks to.
  */
 import type { FieldTable, Protocol } from "../Protocol.ts"
-import { failureOf } from "../shared/ErrorClassifier.ts"
+import { failureOfResponse } from "../shared/ErrorClassifier.ts"
 import { encode } from "./Request.ts"
 import { decode, reader } from "./Response.ts"
 
@@ -27,4 +27,4 @@ const fields: FieldTable = {
   sessionId: "translated"
 }
 
-export const openAiChat: Protocol = { fields, takesImageUrls: true, encode, decode, reader, failure: failureOf }
+export const openAiChat: Protocol = { fields, takesImageUrls: true, encode, decode, reader, failure: failureOfResponse }

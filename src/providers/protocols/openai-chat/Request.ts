@@ -4,15 +4,16 @@
  */
 import { Result } from "effect"
 
-import { type ChatRequest, forcesTool, type Part } from "../../../domain/Conversation.ts"
+import { type ChatRequest, forcesTool, type ContentPart } from "../../../domain/Conversation.ts"
 import type { Failure } from "../../../domain/Failure.ts"
-import type { Json, WireCall, WireRequest } from "../Protocol.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { WireCall, WireRequest } from "../Protocol.ts"
 import { ephemeral } from "../shared/CacheMarks.ts"
+import { type Dialect, dialects, thinkingSwitches } from "../shared/Dialects.ts"
 import { unsupported } from "../shared/ErrorClassifier.ts"
 import { outputLimit, type Thinking, thinkingOf } from "../shared/Thinking.ts"
 import { cacheKey } from "../shared/WireIds.ts"
 import { messagesOf } from "./Content.ts"
-import { type Dialect, dialects, thinkingSwitches } from "./Dialects.ts"
 
 export const encode = (call: WireCall): Result.Result<WireRequest, Failure> => {
   const dialect = dialects[call.dialect]
@@ -46,7 +47,7 @@ const unsayable = (call: WireCall, dialect: Dialect): string | undefined => {
   if (request.responseFormat.type === "json_schema" && !model.structuredOutput)
     return `${model.id} cannot answer in a given JSON schema.`
   const audio = request.messages
-    .flatMap((message): ReadonlyArray<Part> => message.content)
+    .flatMap((message): ReadonlyArray<ContentPart> => message.content)
     .filter((part) => part.type === "audio")
     .find((part) => !dialect.audio.formats.includes(part.format))
   return audio && `${model.id} is not reached with ${audio.format} audio.`
@@ -56,7 +57,7 @@ const unsayable = (call: WireCall, dialect: Dialect): string | undefined => {
 export const localStops = (call: WireCall): ReadonlyArray<string> =>
   dialects[call.dialect].stopWithReasoning || call.model.reasoning.support === "none" ? [] : call.request.stop
 
-const tools = (call: WireCall, dialect: Dialect): Json => {
+const tools = (call: WireCall, dialect: Dialect): JsonObject => {
   const { parallelToolCalls, toolChoice, tools } = call.request
   if (tools.length === 0) return {}
   return {
@@ -75,7 +76,7 @@ const toolChoiceOf = (choice: ChatRequest["toolChoice"], dialect: Dialect): unkn
   return choice === "required" ? dialect.requiredTool : choice
 }
 
-const responseFormat = ({ responseFormat }: ChatRequest, dialect: Dialect): Json => {
+const responseFormat = ({ responseFormat }: ChatRequest, dialect: Dialect): JsonObject => {
   if (responseFormat.type === "text") return {}
   if (responseFormat.type === "json_object" || !dialect.jsonSchema) return { response_format: { type: "json_object" } }
   const { description, name, schema, strict } = responseFormat
@@ -87,12 +88,12 @@ const responseFormat = ({ responseFormat }: ChatRequest, dialect: Dialect): Json
   }
 }
 
-const limits = (call: WireCall, dialect: Dialect): Json => ({
+const limits = (call: WireCall, dialect: Dialect): JsonObject => ({
   ...(call.request.maxOutputTokens !== undefined && { [dialect.maxTokens]: outputLimit(call) }),
   ...(call.request.stop.length > 0 && localStops(call).length === 0 && { stop: call.request.stop })
 })
 
-const sampling = ({ model, request }: WireCall, dialect: Dialect, thinking: Thinking): Json => {
+const sampling = ({ model, request }: WireCall, dialect: Dialect, thinking: Thinking): JsonObject => {
   const reasons = model.reasoning.support !== "none"
   const allowed =
     model.sampling === "always" || (model.sampling === "without_reasoning" && (!reasons || thinking.state === "off"))
@@ -107,7 +108,7 @@ const sampling = ({ model, request }: WireCall, dialect: Dialect, thinking: Thin
   }
 }
 
-const reasoning = (call: WireCall, dialect: Dialect, thinking: Thinking): Json => {
+const reasoning = (call: WireCall, dialect: Dialect, thinking: Thinking): JsonObject => {
   const { support } = call.model.reasoning
   if (support === "none") return {}
   if (dialect.thinkingSwitch === "reasoning") return openRouterReasoning(call, thinking)
@@ -120,7 +121,7 @@ const reasoning = (call: WireCall, dialect: Dialect, thinking: Thinking): Json =
   }
 }
 
-const effort = (dialect: Dialect, thinking: Thinking): Json => {
+const effort = (dialect: Dialect, thinking: Thinking): JsonObject => {
   if (thinking.state === "off") return dialect.effort === "levels and none" ? { reasoning_effort: "none" } : {}
   return thinking.state === "on" && thinking.effort !== undefined && dialect.effort !== "none"
     ? { reasoning_effort: thinking.effort }
@@ -128,7 +129,7 @@ const effort = (dialect: Dialect, thinking: Thinking): Json => {
 }
 
 /** OpenRouter takes the wish itself, budgets included. */
-const openRouterReasoning = ({ request }: WireCall, thinking: Thinking): Json => {
+const openRouterReasoning = ({ request }: WireCall, thinking: Thinking): JsonObject => {
   if (request.reasoning === undefined) return {}
   const { exclude, maxTokens } = request.reasoning
   const how = () => {
@@ -144,7 +145,7 @@ const openRouterReasoning = ({ request }: WireCall, thinking: Thinking): Json =>
 }
 
 /** The client's cache key comes first; a session without one is kept together by its affinity. */
-const caching = ({ affinity, request }: WireCall, dialect: Dialect): Json => {
+const caching = ({ affinity, request }: WireCall, dialect: Dialect): JsonObject => {
   const key = request.promptCacheKey ?? affinity
   const { cacheControl, promptCacheRetention } = request
   const field = dialect.affinity?.field

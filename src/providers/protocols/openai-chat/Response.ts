@@ -6,13 +6,13 @@ import { Result } from "effect"
 
 import type { FinishReason } from "../../../domain/Completion.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
-import type { Frame, StreamReader, WireCall } from "../Protocol.ts"
+import type { ProviderFrame, StreamReader, WireCall } from "../Protocol.ts"
 import { type AnswerEvents, answerEvents, type Events } from "../shared/AnswerEvents.ts"
-import { failed, failureIn, failureInside } from "../shared/ErrorClassifier.ts"
+import { dialects } from "../shared/Dialects.ts"
+import { failed, failureOfError, failureInBody } from "../shared/ErrorClassifier.ts"
 import type { Verdict } from "../shared/ErrorTables.ts"
 import { asArray, asObject, asObjects, asText, type Fields, firstText, parsed, parsedFrame } from "../shared/Field.ts"
 import { passing, type TextFilter, withoutThinking } from "../shared/TextMarks.ts"
-import { dialects } from "./Dialects.ts"
 import { localStops } from "./Request.ts"
 import { type ToolCallReader, toolCallReader } from "./ToolCalls.ts"
 import { usageIn } from "./Usage.ts"
@@ -74,13 +74,13 @@ export const decode = (body: unknown, call: WireCall): Result.Result<Events, Fai
 export const reader = (call: WireCall): StreamReader => {
   const reading = begin(call)
   let done = false
-  const step = ({ data, event }: Frame): Result.Result<Events, Failure> => {
+  const step = ({ data, event }: ProviderFrame): Result.Result<Events, Failure> => {
     if (data === "" || done) return noEvents
     if (data.trim() === "[DONE]") {
       done = true
       return noEvents
     }
-    if (event === "error") return Result.fail(failureIn(parsed(data) ?? data))
+    if (event === "error") return Result.fail(failureOfError(parsed(data) ?? data))
     const chunk = parsedFrame(data)
     if (Result.isFailure(chunk)) return Result.fail(chunk.failure)
     const failure = read(reading, chunk.success)
@@ -92,7 +92,7 @@ export const reader = (call: WireCall): StreamReader => {
 /** Reads one body or chunk; what it says is in `reading.answer` afterwards. */
 const read = (reading: Reading, fields: Fields): Failure | undefined => {
   const choice = asObject(asArray(fields["choices"])[0])
-  const failure = failureInside(fields) ?? (choice && failureInside(choice))
+  const failure = failureInBody(fields) ?? (choice && failureInBody(choice))
   if (failure !== undefined) return failure
   reading.answer.named(asText(fields["id"]))
   if (choice !== undefined) {

@@ -3,7 +3,7 @@
  * conversation, with the reasoning that the model gave out encrypted, and only that model gets it back.
  */
 import type { FieldTable, Protocol } from "../Protocol.ts"
-import { failureOf } from "../shared/ErrorClassifier.ts"
+import { failureOfResponse } from "../shared/ErrorClassifier.ts"
 import { encode } from "./Request.ts"
 import { decode, reader } from "./Response.ts"
 
@@ -29,4 +29,11 @@ const fields: FieldTable = {
   sessionId: "translated"
 }
 
-export const openAiResponses: Protocol = { fields, takesImageUrls: true, encode, decode, reader, failure: failureOf }
+export const openAiResponses: Protocol = {
+  fields,
+  takesImageUrls: true,
+  encode,
+  decode,
+  reader,
+  failure: failureOfResponse
+}

@@ -4,7 +4,7 @@
  */
 import type { DialectName } from "../../../catalog/Provider.ts"
 import type { AssistantMessage, ReasoningDetail } from "../../../domain/Conversation.ts"
-import type { Json } from "../Protocol.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
 import { asText } from "../shared/Field.ts"
 import { returning } from "../shared/ReasoningDetails.ts"
 
@@ -52,7 +52,7 @@ export const encryptedBlock = (seal: Seal, index: number, data: string): Reasoni
 export const echoedItems = (
   origin: string,
   message: AssistantMessage
-): ReadonlyArray<{ readonly place: number; readonly item: Json }> => {
+): ReadonlyArray<{ readonly place: number; readonly item: JsonObject }> => {
   const details = returning(origin, message)
   return details.flatMap(({ data, id, type }) => {
     if (type !== "reasoning.encrypted" || asText(data) === undefined) return []

@@ -7,8 +7,9 @@ import { Result } from "effect"
 import type { DialectName } from "../../../catalog/Provider.ts"
 import { type ChatRequest, forcesTool, modalitiesOf } from "../../../domain/Conversation.ts"
 import type { Failure } from "../../../domain/Failure.ts"
-import { type Dialect, dialects } from "../openai-chat/Dialects.ts"
-import type { Json, WireCall, WireRequest } from "../Protocol.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { WireCall, WireRequest } from "../Protocol.ts"
+import { type Dialect, dialects } from "../shared/Dialects.ts"
 import { unsupported } from "../shared/ErrorClassifier.ts"
 import { outputLimit, type Thinking, thinkingOf } from "../shared/Thinking.ts"
 import { cacheKey } from "../shared/WireIds.ts"
@@ -51,7 +52,7 @@ export const localStops = ({ request }: WireCall): ReadonlyArray<string> =>
   request.stop.filter((sequence) => sequence !== "")
 
 /** Left out, `strict` can mean true here, and loose schemas would be refused. */
-const tools = ({ parallelToolCalls, toolChoice, tools }: ChatRequest): Json => {
+const tools = ({ parallelToolCalls, toolChoice, tools }: ChatRequest): JsonObject => {
   if (tools.length === 0) return {}
   return {
     tools: tools.map(({ description, name, parameters }) => ({
@@ -68,7 +69,7 @@ const tools = ({ parallelToolCalls, toolChoice, tools }: ChatRequest): Json => {
   }
 }
 
-const textFormat = ({ responseFormat }: ChatRequest): Json => {
+const textFormat = ({ responseFormat }: ChatRequest): JsonObject => {
   if (responseFormat.type === "text") return {}
   if (responseFormat.type === "json_object") return { text: { format: { type: "json_object" } } }
   const { description, name, schema, strict } = responseFormat
@@ -79,11 +80,11 @@ const textFormat = ({ responseFormat }: ChatRequest): Json => {
 /** The API refuses smaller limits. */
 const minOutputTokens = 16
 
-const limits = (call: WireCall): Json =>
+const limits = (call: WireCall): JsonObject =>
   call.request.maxOutputTokens === undefined ? {} : { max_output_tokens: Math.max(outputLimit(call), minOutputTokens) }
 
 /** Penalties do not exist here. */
-const sampling = ({ model, request }: WireCall, thinking: Thinking): Json => {
+const sampling = ({ model, request }: WireCall, thinking: Thinking): JsonObject => {
   const reasons = model.reasoning.support !== "none"
   const allowed =
     model.sampling === "always" || (model.sampling === "without_reasoning" && (!reasons || thinking.state === "off"))
@@ -97,7 +98,7 @@ const sampling = ({ model, request }: WireCall, thinking: Thinking): Json => {
 const sumsUpUnasked: ReadonlySet<DialectName> = new Set(["xai"])
 
 /** Models that do not reason refuse all of this. */
-const reasoning = (call: WireCall, dialect: Dialect, thinking: Thinking): Json => {
+const reasoning = (call: WireCall, dialect: Dialect, thinking: Thinking): JsonObject => {
   if (call.model.reasoning.support === "none") return {}
   const hidden = thinking.state === "off" || call.request.reasoning?.exclude === true
   const how = { ...effort(dialect, thinking), ...(!hidden && !sumsUpUnasked.has(call.dialect) && { summary: "auto" }) }
@@ -107,7 +108,7 @@ const reasoning = (call: WireCall, dialect: Dialect, thinking: Thinking): Json =
   }
 }
 
-const effort = (dialect: Dialect, thinking: Thinking): Json => {
+const effort = (dialect: Dialect, thinking: Thinking): JsonObject => {
   if (thinking.state === "off") return dialect.effort === "levels and none" ? { effort: "none" } : {}
   return thinking.state === "on" && thinking.effort !== undefined && dialect.effort !== "none"
     ? { effort: thinking.effort }
@@ -118,7 +119,7 @@ const effort = (dialect: Dialect, thinking: Thinking): Json => {
  * The client's cache key comes first; a session without one is kept together by its affinity. Models that take
  * breakpoints decide themselves how long they keep a prompt, and the newest refuse to be told.
  */
-const caching = (call: WireCall, dialect: Dialect): Json => {
+const caching = (call: WireCall, dialect: Dialect): JsonObject => {
   const { affinity, request } = call
   const key = request.promptCacheKey ?? affinity
   const retention = request.promptCacheRetention

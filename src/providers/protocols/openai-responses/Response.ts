@@ -6,9 +6,9 @@ import { Result } from "effect"
 
 import type { FinishReason } from "../../../domain/Completion.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
-import type { Frame, StreamReader, WireCall } from "../Protocol.ts"
+import type { ProviderFrame, StreamReader, WireCall } from "../Protocol.ts"
 import { type AnswerEvents, answerEvents, type Events } from "../shared/AnswerEvents.ts"
-import { failed, failureIn, failureInside } from "../shared/ErrorClassifier.ts"
+import { failed, failureOfError, failureInBody } from "../shared/ErrorClassifier.ts"
 import { asArray, asNumber, asObject, asText, type Fields, parsed, parsedFrame } from "../shared/Field.ts"
 import * as Items from "./OutputItems.ts"
 import { localStops } from "./Request.ts"
@@ -47,15 +47,15 @@ export const decode = (body: unknown, call: WireCall): Result.Result<Events, Fai
 export const reader = (call: WireCall): StreamReader => {
   const reading = begin(call)
   let done = false
-  const step = ({ data, event }: Frame): Result.Result<Events, Failure> => {
+  const step = ({ data, event }: ProviderFrame): Result.Result<Events, Failure> => {
     // The end is told by an event; some servers send the mark of other protocols after it.
     if (data === "" || data === "[DONE]" || done) return noEvents
-    if (event === "error") return Result.fail(failureIn(parsed(data) ?? data))
+    if (event === "error") return Result.fail(failureOfError(parsed(data) ?? data))
     const frame = parsedFrame(data)
     if (Result.isFailure(frame)) return Result.fail(frame.failure)
     const fields = frame.success
     const type = asText(fields["type"]) ?? event
-    const failure = failureInside(fields) ?? read(reading, type, fields)
+    const failure = failureInBody(fields) ?? read(reading, type, fields)
     if (failure !== undefined) return Result.fail(failure)
     done = reading.finish !== undefined
     return Result.succeed(reading.answer.take())
@@ -123,7 +123,7 @@ const readPiece = (items: Items.Items, type: string, fields: Fields): void => {
 
 /** Reads a response as it stands at its end. */
 const readResponse = (reading: Reading, response: Fields, status: string): Failure | undefined => {
-  const failure = failureInside(response)
+  const failure = failureInBody(response)
   if (failure !== undefined) return failure
   if (status === "failed" || status === "cancelled")
     return failed("server", `The provider ended its answer as ${status}.`)

@@ -7,9 +7,9 @@ import { Result } from "effect"
 import { broken, Failure } from "../../../domain/Failure.ts"
 import type { AudioExtension, Transcript } from "../../../domain/Transcription.ts"
 import { fromInclusive, isBelievable, type Usage } from "../../../domain/Usage.ts"
-import { dialects } from "../openai-chat/Dialects.ts"
-import type { ErrorResponse, Form, SpeechCall, TranscriptionProtocol, WireRequest } from "../Protocol.ts"
-import { failureInside, failureOf } from "../shared/ErrorClassifier.ts"
+import type { ErrorResponse, MultipartForm, SpeechCall, TranscriptionProtocol, WireRequest } from "../Protocol.ts"
+import { dialects } from "../shared/Dialects.ts"
+import { failureInBody, failureOfResponse } from "../shared/ErrorClassifier.ts"
 import { asNumber, asObject, type Fields } from "../shared/Field.ts"
 
 const mediaTypes = {
@@ -28,7 +28,7 @@ const mediaTypes = {
  * Providers tell the format by the extension alone, so the rest of the client's file name, which is nobody's business,
  * stays here. A temperature of 0 is every server's default, and a form without it suits those that know no other.
  */
-const encode = ({ dialect, request, upstream }: SpeechCall): WireRequest<Form> => {
+const encode = ({ dialect, request, upstream }: SpeechCall): WireRequest<MultipartForm> => {
   const { file, language, prompt, temperature } = request
   const values = {
     language,
@@ -42,7 +42,7 @@ const encode = ({ dialect, request, upstream }: SpeechCall): WireRequest<Form> =
     if (value) fields[name] = value
   }
   const { bytes, extension } = file
-  const body: Form = {
+  const body: MultipartForm = {
     fields,
     file: { field: "file", name: `audio.${extension}`, media: mediaTypes[extension], bytes }
   }
@@ -53,7 +53,7 @@ const encode = ({ dialect, request, upstream }: SpeechCall): WireRequest<Form> =
 const decode = (body: unknown): Result.Result<Transcript, Failure> => {
   const fields = asObject(body)
   if (fields === undefined) return Result.fail(broken("The provider's answer is not a JSON object."))
-  const failure = failureInside(fields)
+  const failure = failureInBody(fields)
   if (failure !== undefined) return Result.fail(failure)
   const { text } = fields
   // Whisper begins its texts with a space.
@@ -82,7 +82,7 @@ const usageIn = (fields: Fields): Usage | undefined => {
 
 /** A context window does not tell how much audio a model takes: what is too long for one may suit any other. */
 const failure = (response: ErrorResponse): Failure => {
-  const found = failureOf(response)
+  const found = failureOfResponse(response)
   const { message, reason, status } = found
   return reason._tag === "ContextTooLong"
     ? new Failure({ reason: { _tag: "Unsupported" }, message, ...(status !== undefined && { status }) })

@@ -2,12 +2,12 @@
  * Where a prompt shall be cached. A client may mark more places than providers take, and in an order they refuse; which
  * marks are kept is settled here, and `cache_control` is written as Anthropic and OpenRouter write it.
  */
-import type { CacheControl, ChatRequest, Part, TextPart } from "../../../domain/Conversation.ts"
-import type { Json } from "../Protocol.ts"
+import type { CacheControl, ChatRequest, ContentPart, TextPart } from "../../../domain/Conversation.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
 import { isBlank } from "./Field.ts"
 
 /** Five minutes is what leaving the time out means. */
-export const ephemeral = (control: CacheControl): Json =>
+export const ephemeral = (control: CacheControl): JsonObject =>
   control.ttl === "1h" ? { type: "ephemeral", ttl: "1h" } : { type: "ephemeral" }
 
 /** Anthropic and Bedrock refuse more breakpoints in one request. */
@@ -19,7 +19,7 @@ const maxBreakpoints = 4
  */
 export const breakpoints = ({ cacheControl, messages }: ChatRequest): ReadonlyMap<TextPart, CacheControl> => {
   const marked = messages
-    .flatMap((message): ReadonlyArray<Part> => message.content)
+    .flatMap((message): ReadonlyArray<ContentPart> => message.content)
     .flatMap((part) =>
       part.type === "text" && part.cacheControl !== undefined && !isBlank(part.text)
         ? [{ part, control: part.cacheControl }]
@@ -36,7 +36,7 @@ export const breakpoints = ({ cacheControl, messages }: ChatRequest): ReadonlyMa
 export const automaticBreakpoint = ({ cacheControl, messages }: ChatRequest): CacheControl | undefined =>
   cacheControl &&
   (messages.some((message) =>
-    message.content.some((part: Part) => part.type === "text" && part.cacheControl?.ttl === "5m")
+    message.content.some((part: ContentPart) => part.type === "text" && part.cacheControl?.ttl === "5m")
   )
     ? { ttl: "5m" }
     : cacheControl)

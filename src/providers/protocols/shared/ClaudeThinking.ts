@@ -3,7 +3,8 @@
  * forced tool, and not in a tool loop whose start it did not sign.
  */
 import { forcesTool } from "../../../domain/Conversation.ts"
-import type { Json, WireCall } from "../Protocol.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { WireCall } from "../Protocol.ts"
 import { returning } from "./ReasoningDetails.ts"
 import { type Level, type Thinking, thinkingOf } from "./Thinking.ts"
 
@@ -29,7 +30,7 @@ export const bindsThinking = ({ model }: WireCall, thinking: Thinking): boolean 
   thinking.state === "on" && thinking.budget === undefined && model.reasoning.efforts.includes("xhigh")
 
 /** The `thinking` member, if there is one. */
-export const thinkingFields = ({ model, request }: WireCall, thinking: Thinking, binding: boolean): Json => {
+export const thinkingFields = ({ model, request }: WireCall, thinking: Thinking, binding: boolean): JsonObject => {
   const { budgetTokens, support } = model.reasoning
   if (thinking.state === "off") return support === "optional" ? { thinking: { type: "disabled" } } : {}
   if (thinking.state === "unset" || (budgetTokens !== undefined && thinking.budget === undefined)) return {}

@@ -34,7 +34,7 @@ export const failed = (
 export const unsupported = (message: string): Failure => failed("Unsupported", message)
 
 /** The failure behind an answer with an error status. */
-export const failureOf = ({ body, headers, status }: ErrorResponse): Failure => {
+export const failureOfResponse = ({ body, headers, status }: ErrorResponse): Failure => {
   if (/^\s*<(?:!doctype|html|\?xml)/i.test(body.slice(0, 200)))
     return failed(status === 413 ? "ContextTooLong" : "server", `The provider answered ${status} with a web page.`, {
       status
@@ -46,11 +46,11 @@ export const failureOf = ({ body, headers, status }: ErrorResponse): Failure => 
 }
 
 /** The failure inside an answer that calls itself a success, if there is one. */
-export const failureInside = (fields: Fields): Failure | undefined =>
-  complains(fields) ? failureIn(fields) : undefined
+export const failureInBody = (fields: Fields): Failure | undefined =>
+  complains(fields) ? failureOfError(fields) : undefined
 
 /** The failure that an event marked as an error carries. */
-export const failureIn = (body: unknown): Failure => {
+export const failureOfError = (body: unknown): Failure => {
   const complaint = complaintIn(body)
   return classified(complaint, complaint.status, {})
 }

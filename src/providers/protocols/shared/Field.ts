@@ -67,3 +67,9 @@ export const isJsonObject = (text: string): boolean =>
 /** The arguments of a tool call as an object. What a model wrote brokenly is shown to it as it was. */
 export const argumentsIn = (written: string): Fields =>
   written.trim() === "" ? {} : (asObject(parsed(written)) ?? { _raw: written })
+
+/** Arguments go back as they came; only what no server could read is wrapped. */
+export const readableArguments = (written: string): string => {
+  if (written.trim() === "") return "{}"
+  return isJsonObject(written) ? written : JSON.stringify({ _raw: written })
+}

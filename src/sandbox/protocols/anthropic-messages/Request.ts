@@ -4,7 +4,7 @@
  */
 import { Option, Result, Schema } from "effect"
 
-import { digest } from "../../Digest.ts"
+import { sandboxDigest } from "../../Digest.ts"
 import { type Breakpoint, type Prompt, schemaAskedFor } from "../../Prompt.ts"
 
 const Record = Schema.Record(Schema.String, Schema.Unknown)
@@ -122,7 +122,7 @@ const faultOf = (request: Request): string | undefined => {
 }
 
 /** Signs a thinking block: by its text alone. */
-export const signatureOf = (thinking: string): string => `sandbox-${digest(thinking, 48)}`
+export const signatureOf = (thinking: string): string => `sandbox-${sandboxDigest(thinking, 48)}`
 
 /** The prompt in the order in which a cache sees it: tools, system, messages, one segment per block. */
 const segmentsOf = (request: Request): ReadonlyArray<string> => markedSegments(request).map(({ text }) => text)

@@ -1,9 +1,10 @@
 /** The sandbox as an Anthropic Messages server. */
-import type { Json, Prompt, Reply } from "../../Prompt.ts"
-import { type Complaint, frame, halves, type Piece, type Wire } from "../../Wire.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { Prompt, Reply } from "../../Prompt.ts"
+import { type SimulatedError, frame, halves, type StreamPiece, type SimulatedProtocol } from "../../Wire.ts"
 import { read, signatureOf } from "./Request.ts"
 
-const inputUsage = ({ promptTokens: tokens }: Reply): Json => ({
+const inputUsage = ({ promptTokens: tokens }: Reply): JsonObject => ({
   input_tokens: tokens.fresh,
   cache_read_input_tokens: tokens.cacheRead,
   cache_creation_input_tokens: tokens.cacheWrite5m + tokens.cacheWrite1h,
@@ -20,19 +21,19 @@ const stopReasons = {
   content_filter: "refusal"
 } as const satisfies Record<Reply["finish"], string>
 
-const stopOf = ({ finish, stoppedAt }: Reply): Json => ({
+const stopOf = ({ finish, stoppedAt }: Reply): JsonObject => ({
   stop_reason: stoppedAt === undefined ? stopReasons[finish] : "stop_sequence",
   stop_sequence: stoppedAt ?? null
 })
 
-const head = (prompt: Prompt, reply: Reply): Json => ({
+const head = (prompt: Prompt, reply: Reply): JsonObject => ({
   id: `msg_${reply.id}`,
   type: "message",
   role: "assistant",
   model: prompt.model
 })
 
-const answer = (prompt: Prompt, reply: Reply): Json => {
+const answer = (prompt: Prompt, reply: Reply): JsonObject => {
   const thinking = reply.thinking.join("")
   return {
     ...head(prompt, reply),
@@ -51,17 +52,20 @@ const answer = (prompt: Prompt, reply: Reply): Json => {
   }
 }
 
-const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<Piece> => {
-  const event = (type: string, fields: Json = {}): Piece => ({
+const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<StreamPiece> => {
+  const event = (type: string, fields: JsonObject = {}): StreamPiece => ({
     frame: frame({ type, ...fields }, type),
     isToken: false
   })
-  const token = (index: number, delta: Json): Piece => ({
+  const token = (index: number, delta: JsonObject): StreamPiece => ({
     ...event("content_block_delta", { index, delta }),
     isToken: true
   })
   let index = -1
-  const block = (content: Json, deltas: (index: number) => ReadonlyArray<Piece>): ReadonlyArray<Piece> => {
+  const block = (
+    content: JsonObject,
+    deltas: (index: number) => ReadonlyArray<StreamPiece>
+  ): ReadonlyArray<StreamPiece> => {
     index++
     return [
       event("content_block_start", { index, content_block: content }),
@@ -70,7 +74,7 @@ const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<Piece> => {
     ]
   }
   const signature = signatureOf(reply.thinking.join(""))
-  const thinking = (at: number): ReadonlyArray<Piece> => [
+  const thinking = (at: number): ReadonlyArray<StreamPiece> => [
     ...reply.thinking.map((text) => token(at, { type: "thinking_delta", thinking: text })),
     event("content_block_delta", { index: at, delta: { type: "signature_delta", signature } })
   ]
@@ -111,7 +115,7 @@ const typesByStatus: { readonly [status: number]: string } = {
 }
 
 const errorOf = (
-  complaint: Complaint
+  complaint: SimulatedError
 ): { readonly status: number; readonly type: string; readonly message: string } => {
   switch (complaint._tag) {
     case "Status": {
@@ -134,12 +138,12 @@ const errorOf = (
   }
 }
 
-const complain = (complaint: Complaint): { readonly status: number; readonly body: Json } => {
+const complain = (complaint: SimulatedError): { readonly status: number; readonly body: JsonObject } => {
   const { status, ...error } = errorOf(complaint)
   return { status, body: { type: "error", error, request_id: "req_sandbox" } }
 }
 
-export const anthropicWire: Wire = {
+export const anthropicWire: SimulatedProtocol = {
   base: "/anthropic",
   path: "/anthropic/v1/messages",
   read,

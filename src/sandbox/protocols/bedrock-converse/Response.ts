@@ -1,8 +1,9 @@
 /** The sandbox as Bedrock's Converse, whose streams are binary messages in place of server-sent events. */
 import { EventStreamCodec } from "@smithy/eventstream-codec"
 
-import type { Json, Prompt, Reply } from "../../Prompt.ts"
-import { type Complaint, halves, type Piece, type Wire } from "../../Wire.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { Prompt, Reply } from "../../Prompt.ts"
+import { type SimulatedError, halves, type StreamPiece, type SimulatedProtocol } from "../../Wire.ts"
 import { signatureOf } from "../anthropic-messages/Request.ts"
 import { read } from "./Request.ts"
 
@@ -14,7 +15,7 @@ const codec = new EventStreamCodec(
 )
 
 /** One message of an event stream. */
-export const message = (kind: "event" | "exception", type: string, payload: Json): Uint8Array =>
+export const message = (kind: "event" | "exception", type: string, payload: JsonObject): Uint8Array =>
   codec.encode({
     headers: {
       [`:${kind}-type`]: { type: "string", value: type },
@@ -24,7 +25,7 @@ export const message = (kind: "event" | "exception", type: string, payload: Json
     body: encoder.encode(JSON.stringify(payload))
   })
 
-const usageOf = ({ outputTokens, promptTokens: tokens }: Reply): Json => {
+const usageOf = ({ outputTokens, promptTokens: tokens }: Reply): JsonObject => {
   const cacheWrite = tokens.cacheWrite5m + tokens.cacheWrite1h
   return {
     inputTokens: tokens.fresh,
@@ -51,7 +52,7 @@ const stopOf = ({ finish, stoppedAt }: Reply): string =>
 
 const metrics = { latencyMs: 1 }
 
-const answer = (_prompt: Prompt, reply: Reply): Json => {
+const answer = (_prompt: Prompt, reply: Reply): JsonObject => {
   const text = reply.thinking.join("")
   const content = [
     ...(text === "" ? [] : [{ reasoningContent: { reasoningText: { text, signature: signatureOf(text) } } }]),
@@ -68,16 +69,17 @@ const answer = (_prompt: Prompt, reply: Reply): Json => {
   }
 }
 
-const pieces = (_prompt: Prompt, reply: Reply): ReadonlyArray<Piece<Uint8Array>> => {
+const pieces = (_prompt: Prompt, reply: Reply): ReadonlyArray<StreamPiece<Uint8Array>> => {
   // Every payload is padded, so that its length does not tell what it says.
-  const event = (type: string, payload: Json): Piece<Uint8Array> => ({
+  const event = (type: string, payload: JsonObject): StreamPiece<Uint8Array> => ({
     frame: message("event", type, { ...payload, p: "abcdefgh" }),
     isToken: false
   })
   let index = -1
-  const delta = (part: Json): Piece<Uint8Array> => event("contentBlockDelta", { contentBlockIndex: index, delta: part })
-  const token = (part: Json): Piece<Uint8Array> => ({ ...delta(part), isToken: true })
-  const block = (deltas: () => ReadonlyArray<Piece<Uint8Array>>): ReadonlyArray<Piece<Uint8Array>> => {
+  const delta = (part: JsonObject): StreamPiece<Uint8Array> =>
+    event("contentBlockDelta", { contentBlockIndex: index, delta: part })
+  const token = (part: JsonObject): StreamPiece<Uint8Array> => ({ ...delta(part), isToken: true })
+  const block = (deltas: () => ReadonlyArray<StreamPiece<Uint8Array>>): ReadonlyArray<StreamPiece<Uint8Array>> => {
     index++
     return [...deltas(), event("contentBlockStop", { contentBlockIndex: index })]
   }
@@ -119,7 +121,7 @@ interface Exception {
   readonly message: string
 }
 
-const exceptionOf = (complaint: Complaint): Exception => {
+const exceptionOf = (complaint: SimulatedError): Exception => {
   switch (complaint._tag) {
     case "Status": {
       const { status } = complaint
@@ -137,7 +139,7 @@ const exceptionOf = (complaint: Complaint): Exception => {
   }
 }
 
-const complain = (complaint: Complaint) => {
+const complain = (complaint: SimulatedError) => {
   const { message, name, status } = exceptionOf(complaint)
   return {
     status,
@@ -146,7 +148,7 @@ const complain = (complaint: Complaint) => {
   }
 }
 
-export const bedrockWire: Wire<Uint8Array> = {
+export const bedrockWire: SimulatedProtocol<Uint8Array> = {
   base: "/bedrock",
   path: "/bedrock/model/:model/:method",
   media: "application/vnd.amazon.eventstream",

@@ -4,7 +4,7 @@
  */
 import { Option, Result, Schema } from "effect"
 
-import { digest } from "../../Digest.ts"
+import { sandboxDigest } from "../../Digest.ts"
 import type { Prompt } from "../../Prompt.ts"
 
 const Record = Schema.Record(Schema.String, Schema.Unknown)
@@ -144,4 +144,4 @@ const isForged = (part: Part): boolean =>
 
 /** Signs a part: by what it says alone. */
 export const signatureOf = ({ functionCall, text }: Pick<Part, "functionCall" | "text">): string =>
-  digest(JSON.stringify([text, functionCall?.name, functionCall?.args]), 48)
+  sandboxDigest(JSON.stringify([text, functionCall?.name, functionCall?.args]), 48)

@@ -1,6 +1,7 @@
 /** The sandbox as a Gemini server. Signatures come on the first call, and after thought-out text on an empty part. */
-import type { Json, Prompt, Reply } from "../../Prompt.ts"
-import { type Complaint, frame, type Piece, type Wire } from "../../Wire.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { Prompt, Reply } from "../../Prompt.ts"
+import { type SimulatedError, frame, type StreamPiece, type SimulatedProtocol } from "../../Wire.ts"
 import { read, signatureOf } from "./Request.ts"
 
 const finishReasons = {
@@ -11,7 +12,7 @@ const finishReasons = {
 } as const satisfies Record<Reply["finish"], string>
 
 /** A response with these parts, after which the model has written so many tokens. */
-const response = (prompt: Prompt, reply: Reply, parts: ReadonlyArray<Json>, written: number): Json => {
+const response = (prompt: Prompt, reply: Reply, parts: ReadonlyArray<JsonObject>, written: number): JsonObject => {
   const { cacheRead, cacheWrite1h, cacheWrite5m, fresh } = reply.promptTokens
   const promptTokenCount = fresh + cacheRead + cacheWrite5m + cacheWrite1h
   const thoughtsTokenCount = Math.min(written, reply.thinking.length)
@@ -30,21 +31,21 @@ const response = (prompt: Prompt, reply: Reply, parts: ReadonlyArray<Json>, writ
   }
 }
 
-const finished = (prompt: Prompt, reply: Reply, parts: ReadonlyArray<Json>): Json => ({
+const finished = (prompt: Prompt, reply: Reply, parts: ReadonlyArray<JsonObject>): JsonObject => ({
   ...response(prompt, reply, parts, reply.outputTokens),
   candidates: [{ content: { role: "model", parts }, finishReason: finishReasons[reply.finish], index: 0 }]
 })
 
-const callParts = ({ calls }: Reply): ReadonlyArray<Json> =>
+const callParts = ({ calls }: Reply): ReadonlyArray<JsonObject> =>
   calls.map((call, index) => {
     const functionCall = { name: call.name, args: JSON.parse(call.arguments) }
     return { functionCall, ...(index === 0 && { thoughtSignature: signatureOf({ functionCall }) }) }
   })
 
-const closing = (reply: Reply): ReadonlyArray<Json> =>
+const closing = (reply: Reply): ReadonlyArray<JsonObject> =>
   reply.thinking.length > 0 && reply.text.length > 0 ? [{ text: "", thoughtSignature: signatureOf({ text: "" }) }] : []
 
-const answer = (prompt: Prompt, reply: Reply): Json =>
+const answer = (prompt: Prompt, reply: Reply): JsonObject =>
   finished(prompt, reply, [
     ...(reply.thinking.length === 0 ? [] : [{ text: reply.thinking.join(""), thought: true }]),
     ...(reply.text.length === 0 ? [] : [{ text: reply.text.join("") }]),
@@ -52,9 +53,12 @@ const answer = (prompt: Prompt, reply: Reply): Json =>
     ...closing(reply)
   ])
 
-const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<Piece> => {
+const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<StreamPiece> => {
   let written = 0
-  const token = (part: Json): Piece => ({ frame: frame(response(prompt, reply, [part], ++written)), isToken: true })
+  const token = (part: JsonObject): StreamPiece => ({
+    frame: frame(response(prompt, reply, [part], ++written)),
+    isToken: true
+  })
   return [
     { frame: frame(response(prompt, reply, [], 0)), isToken: false },
     ...reply.thinking.map((text) => token({ text, thought: true })),
@@ -76,8 +80,8 @@ const names: { readonly [status: number]: string } = {
 }
 
 const errorOf = (
-  complaint: Complaint
-): { readonly code: number; readonly message: string; readonly details?: ReadonlyArray<Json> } => {
+  complaint: SimulatedError
+): { readonly code: number; readonly message: string; readonly details?: ReadonlyArray<JsonObject> } => {
   switch (complaint._tag) {
     case "Status":
       return { code: complaint.status, message: `The sandbox was asked for status ${complaint.status}.` }
@@ -102,12 +106,12 @@ const errorOf = (
   }
 }
 
-const complain = (complaint: Complaint): { readonly status: number; readonly body: Json } => {
+const complain = (complaint: SimulatedError): { readonly status: number; readonly body: JsonObject } => {
   const { code, ...rest } = errorOf(complaint)
   return { status: code, body: { error: { code, status: names[code] ?? "UNKNOWN", ...rest } } }
 }
 
-export const geminiWire: Wire = {
+export const geminiWire: SimulatedProtocol = {
   base: "/gemini/v1beta",
   path: "/gemini/v1beta/models/:call",
   read,

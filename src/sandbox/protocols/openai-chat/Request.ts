@@ -4,7 +4,8 @@
  */
 import { Option, Result, Schema } from "effect"
 
-import type { Json, Prompt } from "../../Prompt.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { Prompt } from "../../Prompt.ts"
 import { isThought } from "../../Replies.ts"
 
 const Record = Schema.Record(Schema.String, Schema.Unknown)
@@ -98,7 +99,7 @@ const faultOfThoughts = ({ messages }: Request): string | undefined => {
   return isForged ? "The `reasoning_content` is not what the model thought." : undefined
 }
 
-const answerSchemaOf = ({ response_format: format }: Request): Json | undefined =>
+const answerSchemaOf = ({ response_format: format }: Request): JsonObject | undefined =>
   format === undefined || format.type === "text" ? undefined : (format.json_schema?.schema ?? {})
 
 /** Effort, or any of the switches that OpenAI-compatible servers have for it. */

@@ -1,12 +1,13 @@
 /** The sandbox as an OpenAI chat completions server. Reasoning comes as `reasoning_content`, as in many servers. */
-import type { Json, Prompt, PromptTokens, Reply } from "../../Prompt.ts"
-import { type Complaint, frame, halves, type Piece, type Wire } from "../../Wire.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { Prompt, PromptTokens, Reply } from "../../Prompt.ts"
+import { type SimulatedError, frame, halves, type StreamPiece, type SimulatedProtocol } from "../../Wire.ts"
 import { read } from "./Request.ts"
 
 const promptTotal = (tokens: PromptTokens): number =>
   tokens.fresh + tokens.cacheRead + tokens.cacheWrite5m + tokens.cacheWrite1h
 
-const usageOf = ({ promptTokens, outputTokens, thinking }: Reply): Json => ({
+const usageOf = ({ promptTokens, outputTokens, thinking }: Reply): JsonObject => ({
   prompt_tokens: promptTotal(promptTokens),
   completion_tokens: outputTokens,
   total_tokens: promptTotal(promptTokens) + outputTokens,
@@ -14,14 +15,14 @@ const usageOf = ({ promptTokens, outputTokens, thinking }: Reply): Json => ({
   completion_tokens_details: { reasoning_tokens: thinking.length, audio_tokens: 0 }
 })
 
-const callsOf = (reply: Reply): ReadonlyArray<Json> =>
+const callsOf = (reply: Reply): ReadonlyArray<JsonObject> =>
   reply.calls.map((call) => ({
     id: `call_${call.id}`,
     type: "function",
     function: { name: call.name, arguments: call.arguments }
   }))
 
-const envelope = (prompt: Prompt, reply: Reply, object: string): Json => ({
+const envelope = (prompt: Prompt, reply: Reply, object: string): JsonObject => ({
   id: `chatcmpl-${reply.id}`,
   object,
   created: reply.createdSeconds,
@@ -29,7 +30,7 @@ const envelope = (prompt: Prompt, reply: Reply, object: string): Json => ({
   system_fingerprint: "fp_sandbox"
 })
 
-const answer = (prompt: Prompt, reply: Reply): Json => ({
+const answer = (prompt: Prompt, reply: Reply): JsonObject => ({
   ...envelope(prompt, reply, "chat.completion"),
   choices: [
     {
@@ -48,11 +49,11 @@ const answer = (prompt: Prompt, reply: Reply): Json => ({
   usage: usageOf(reply)
 })
 
-const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<Piece> => {
+const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<StreamPiece> => {
   const head = envelope(prompt, reply, "chat.completion.chunk")
-  const chunk = (delta: Json, finish: string | null = null): string =>
+  const chunk = (delta: JsonObject, finish: string | null = null): string =>
     frame({ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], usage: null })
-  const token = (delta: Json): Piece => ({ frame: chunk(delta), isToken: true })
+  const token = (delta: JsonObject): StreamPiece => ({ frame: chunk(delta), isToken: true })
   const calls = reply.calls.flatMap((call, index) => [
     token({
       tool_calls: [{ index, id: `call_${call.id}`, type: "function", function: { name: call.name, arguments: "" } }]
@@ -76,7 +77,7 @@ const typesByStatus: { readonly [status: number]: string } = {
   429: "rate_limit_error"
 }
 
-const errorOf = (complaint: Complaint) => {
+const errorOf = (complaint: SimulatedError) => {
   switch (complaint._tag) {
     case "Status": {
       const { status } = complaint
@@ -105,12 +106,12 @@ const errorOf = (complaint: Complaint) => {
   }
 }
 
-const complain = (complaint: Complaint): { readonly status: number; readonly body: Json } => {
+const complain = (complaint: SimulatedError): { readonly status: number; readonly body: JsonObject } => {
   const { status, ...error } = errorOf(complaint)
   return { status, body: { error: { ...error, param: null } } }
 }
 
-export const openAiWire: Wire = {
+export const openAiWire: SimulatedProtocol = {
   base: "/openai/v1",
   path: "/openai/v1/chat/completions",
   read,

@@ -4,8 +4,9 @@
  */
 import { Option, Result, Schema } from "effect"
 
-import { digest } from "../../Digest.ts"
-import type { Json, Prompt } from "../../Prompt.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import { sandboxDigest } from "../../Digest.ts"
+import type { Prompt } from "../../Prompt.ts"
 
 const Record = Schema.Record(Schema.String, Schema.Unknown)
 const Content = Schema.Union([
@@ -80,7 +81,7 @@ export const read = (body: unknown): Result.Result<Prompt, string> => {
   })
 }
 
-const answerSchemaOf = ({ text }: Request): Json | undefined => {
+const answerSchemaOf = ({ text }: Request): JsonObject | undefined => {
   const format = text?.format
   return format === undefined || format.type === "text" ? undefined : (format.schema ?? {})
 }
@@ -125,6 +126,6 @@ const faultOfCalls = (input: ReadonlyArray<Item>): string | undefined => {
 }
 
 /** Seals the reasoning of an answer: a change of any letter breaks it. */
-export const sealOf = (answer: string): string => `sandbox.${answer}.${digest(answer, 48)}`
+export const encryptedContentOf = (answer: string): string => `sandbox.${answer}.${sandboxDigest(answer, 48)}`
 
-const isSealed = (content: string): boolean => content === sealOf(content.split(".")[1] ?? "")
+const isSealed = (content: string): boolean => content === encryptedContentOf(content.split(".")[1] ?? "")

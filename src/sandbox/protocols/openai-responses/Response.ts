@@ -1,10 +1,11 @@
 /** The sandbox as an OpenAI Responses server, at the same address as its chat completions. */
-import type { Call, Json, Prompt, Reply } from "../../Prompt.ts"
-import { frame, halves, type Piece, type Wire } from "../../Wire.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { ReplyToolCall, Prompt, Reply } from "../../Prompt.ts"
+import { frame, halves, type StreamPiece, type SimulatedProtocol } from "../../Wire.ts"
 import { openAiWire } from "../openai-chat/Response.ts"
-import { read, sealOf } from "./Request.ts"
+import { read, encryptedContentOf } from "./Request.ts"
 
-const usageOf = ({ outputTokens, promptTokens, thinking }: Reply): Json => {
+const usageOf = ({ outputTokens, promptTokens, thinking }: Reply): JsonObject => {
   const { cacheRead, cacheWrite1h, cacheWrite5m, fresh } = promptTokens
   const prompt = fresh + cacheRead + cacheWrite5m + cacheWrite1h
   return {
@@ -24,7 +25,7 @@ const shortfalls = {
   content_filter: "content_filter"
 } as const satisfies Record<Reply["finish"], string | undefined>
 
-const envelope = (prompt: Prompt, reply: Reply): Json => ({
+const envelope = (prompt: Prompt, reply: Reply): JsonObject => ({
   id: `resp_${reply.id}`,
   object: "response",
   created_at: reply.createdSeconds,
@@ -33,14 +34,14 @@ const envelope = (prompt: Prompt, reply: Reply): Json => ({
   store: false
 })
 
-const reasoningItem = (reply: Reply): Json => ({
+const reasoningItem = (reply: Reply): JsonObject => ({
   id: `rs_${reply.id}`,
   type: "reasoning",
   summary: [{ type: "summary_text", text: reply.thinking.join("") }],
-  encrypted_content: sealOf(reply.id)
+  encrypted_content: encryptedContentOf(reply.id)
 })
 
-const messageItem = (reply: Reply): Json => ({
+const messageItem = (reply: Reply): JsonObject => ({
   id: `msg_${reply.id}`,
   type: "message",
   role: "assistant",
@@ -48,7 +49,7 @@ const messageItem = (reply: Reply): Json => ({
   content: [{ type: "output_text", text: reply.text.join(""), annotations: [] }]
 })
 
-const callItem = (call: Call): Json => ({
+const callItem = (call: ReplyToolCall): JsonObject => ({
   id: `fc_${call.id}`,
   type: "function_call",
   status: "completed",
@@ -57,13 +58,13 @@ const callItem = (call: Call): Json => ({
   arguments: call.arguments
 })
 
-const outputOf = (reply: Reply): ReadonlyArray<Json> => [
+const outputOf = (reply: Reply): ReadonlyArray<JsonObject> => [
   ...(reply.thinking.length === 0 ? [] : [reasoningItem(reply)]),
   ...(reply.text.length === 0 ? [] : [messageItem(reply)]),
   ...reply.calls.map(callItem)
 ]
 
-const answer = (prompt: Prompt, reply: Reply): Json => {
+const answer = (prompt: Prompt, reply: Reply): JsonObject => {
   const reason = shortfalls[reply.finish]
   return {
     ...envelope(prompt, reply),
@@ -74,14 +75,18 @@ const answer = (prompt: Prompt, reply: Reply): Json => {
   }
 }
 
-const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<Piece> => {
+const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<StreamPiece> => {
   let sequence = 0
   let index = -1
-  const event = (name: string, fields: Json, isToken = false): Piece => {
+  const event = (name: string, fields: JsonObject, isToken = false): StreamPiece => {
     const type = `response.${name}`
     return { frame: frame({ type, sequence_number: sequence++, ...fields }, type), isToken }
   }
-  const item = (whole: Json, begun: Json, says: (at: Json) => ReadonlyArray<Piece>): ReadonlyArray<Piece> => {
+  const item = (
+    whole: JsonObject,
+    begun: JsonObject,
+    says: (at: JsonObject) => ReadonlyArray<StreamPiece>
+  ): ReadonlyArray<StreamPiece> => {
     const output_index = ++index
     return [
       event("output_item.added", { output_index, item: { ...whole, ...begun } }),
@@ -89,7 +94,7 @@ const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<Piece> => {
       event("output_item.done", { output_index, item: whole })
     ]
   }
-  const deltas = (name: string, at: Json, texts: ReadonlyArray<string>) =>
+  const deltas = (name: string, at: JsonObject, texts: ReadonlyArray<string>) =>
     texts.map((delta) => event(`${name}.delta`, { ...at, delta }, true))
   const begun = { ...envelope(prompt, reply), status: "in_progress", output: [], usage: null }
   const whole = answer(prompt, reply)
@@ -115,7 +120,7 @@ const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<Piece> => {
   ]
 }
 
-export const openAiResponsesWire: Wire = {
+export const openAiResponsesWire: SimulatedProtocol = {
   base: "/openai/v1",
   path: "/openai/v1/responses",
   read,

@@ -2,8 +2,9 @@
  * The sandbox as a transcription server of OpenAI or of those that copy it. They differ in what they say was used, so
  * it answers as the provider that the key names: some count tokens, some seconds, and some nothing.
  */
-import { countTokens, type Json, type Prompt, type Recording, type Reply } from "../../Prompt.ts"
-import type { Wire } from "../../Wire.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import { countTokens, type Prompt, type UploadedAudio, type Reply } from "../../Prompt.ts"
+import type { SimulatedProtocol } from "../../Wire.ts"
 import { openAiWire } from "../openai-chat/Response.ts"
 import { read } from "./Request.ts"
 
@@ -20,29 +21,30 @@ interface Count {
   readonly seconds: number
 }
 
-const forms: { readonly [account: string]: (text: string, count: Count, prompt: Prompt, reply: Reply) => Json } = {
-  groq: (text, _count, _prompt, reply) => ({ text: ` ${text}`, x_groq: { id: `req_${reply.id}` } }),
-  mistral: (text, { audio, output, seconds }, { model }) => ({
-    model,
-    text,
-    language: null,
-    segments: [],
-    // A handful of tokens begins every prompt; audio is counted beside it.
-    usage: {
-      prompt_audio_seconds: seconds,
-      prompt_tokens: 3,
-      completion_tokens: output,
-      total_tokens: 3 + audio + output,
-      prompt_tokens_details: { cached_tokens: 0, audio_tokens: audio }
-    }
-  }),
-  openrouter: (text, { audio, output }) => ({
-    text,
-    usage: { input_tokens: audio, output_tokens: output, total_tokens: audio + output }
-  })
-}
+const forms: { readonly [account: string]: (text: string, count: Count, prompt: Prompt, reply: Reply) => JsonObject } =
+  {
+    groq: (text, _count, _prompt, reply) => ({ text: ` ${text}`, x_groq: { id: `req_${reply.id}` } }),
+    mistral: (text, { audio, output, seconds }, { model }) => ({
+      model,
+      text,
+      language: null,
+      segments: [],
+      // A handful of tokens begins every prompt; audio is counted beside it.
+      usage: {
+        prompt_audio_seconds: seconds,
+        prompt_tokens: 3,
+        completion_tokens: output,
+        total_tokens: 3 + audio + output,
+        prompt_tokens_details: { cached_tokens: 0, audio_tokens: audio }
+      }
+    }),
+    openrouter: (text, { audio, output }) => ({
+      text,
+      usage: { input_tokens: audio, output_tokens: output, total_tokens: audio + output }
+    })
+  }
 
-const openai = (content: string, { audio, output, seconds, text }: Count, { model }: Prompt): Json => ({
+const openai = (content: string, { audio, output, seconds, text }: Count, { model }: Prompt): JsonObject => ({
   text: content,
   usage: timed.includes(model)
     ? { type: "duration", seconds }
@@ -55,7 +57,7 @@ const openai = (content: string, { audio, output, seconds, text }: Count, { mode
       }
 })
 
-const countOf = ({ bytes }: Pick<Recording, "bytes">, prompt: Prompt, { outputTokens }: Reply): Count => {
+const countOf = ({ bytes }: Pick<UploadedAudio, "bytes">, prompt: Prompt, { outputTokens }: Reply): Count => {
   const audio = Math.ceil(bytes / bytesPerToken)
   return {
     audio,
@@ -65,13 +67,13 @@ const countOf = ({ bytes }: Pick<Recording, "bytes">, prompt: Prompt, { outputTo
   }
 }
 
-const answer = (prompt: Prompt, reply: Reply): Json => {
+const answer = (prompt: Prompt, reply: Reply): JsonObject => {
   const { account, bytes } = prompt.recording ?? { account: "", bytes: 0 }
   const form = forms[account] ?? openai
   return form(reply.text.join(""), countOf({ bytes }, prompt, reply), prompt, reply)
 }
 
-export const openAiTranscriptionWire: Wire = {
+export const openAiTranscriptionWire: SimulatedProtocol = {
   ...openAiWire,
   path: "/openai/v1/audio/transcriptions",
   read,

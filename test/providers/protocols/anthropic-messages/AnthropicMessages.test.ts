@@ -1,13 +1,15 @@
 import { assert, describe, it } from "@effect/vitest"
 
 import type { ChatRequest, Message } from "../../../../src/domain/Conversation.ts"
+import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { none } from "../../../../src/domain/Usage.ts"
 import { anthropicMessages } from "../../../../src/providers/protocols/anthropic-messages/AnthropicMessages.ts"
-import type { Json, WireCall } from "../../../../src/providers/protocols/Protocol.ts"
+import type { WireCall } from "../../../../src/providers/protocols/Protocol.ts"
 import { bodyOf, callOf, completed, decoded, failing, streamed, thinker, user } from "../wire.ts"
 
 const call = (over: Parameters<typeof callOf>[0] = {}): WireCall => callOf({ dialect: "generic", ...over })
-const asked = (request: Partial<ChatRequest>, model = {}): Json => bodyOf(anthropicMessages, call({ request, model }))
+const asked = (request: Partial<ChatRequest>, model = {}): JsonObject =>
+  bodyOf(anthropicMessages, call({ request, model }))
 const tool = { name: "f", description: "d", parameters: { properties: { b: {}, a: {} } } }
 const budget = thinker({ budgetTokens: { min: 1_024, max: 32_000 } })
 const adaptive = thinker({ efforts: ["low", "medium", "high", "xhigh", "max"] })
@@ -56,7 +58,7 @@ const everything: Partial<ChatRequest> = {
 
 it("sends a whole request in Anthropic's form", () => {
   const body = asked(everything)
-  const [, calls, results] = body["messages"] as ReadonlyArray<{ readonly content: ReadonlyArray<Json> }>
+  const [, calls, results] = body["messages"] as ReadonlyArray<{ readonly content: ReadonlyArray<JsonObject> }>
   const second = calls?.content[2]?.["id"]
   assert.match(String(second), /^call_\w{24}$/)
   assert.strictEqual(results?.content[1]?.["tool_use_id"], second)
@@ -161,10 +163,10 @@ it("marks at most four places to cache, the last ones, and none for longer than 
   ]
   const marks = (request: Partial<ChatRequest>): ReadonlyArray<string> => {
     const { cache_control, messages: turns, system } = asked({ messages, ...request })
-    const [turn] = turns as ReadonlyArray<{ readonly content: ReadonlyArray<Json> }>
-    const blocks = [...(system as ReadonlyArray<Json>), ...(turn?.content ?? []), { text: "top", cache_control }]
+    const [turn] = turns as ReadonlyArray<{ readonly content: ReadonlyArray<JsonObject> }>
+    const blocks = [...(system as ReadonlyArray<JsonObject>), ...(turn?.content ?? []), { text: "top", cache_control }]
     return blocks.flatMap(({ cache_control: mark, text }) => {
-      const { ttl = "5m" } = (mark ?? {}) as Json
+      const { ttl = "5m" } = (mark ?? {}) as JsonObject
       return mark === undefined ? [] : [`${String(text)} ${String(ttl)}`]
     })
   }
@@ -206,7 +208,7 @@ it("closes answer schemas, and says in words what they cannot enforce", () => {
   assert.include(JSON.stringify(words["system"]), "one JSON object")
   const choice = (required: ReadonlyArray<string>, properties: object) => ({ type: "object", properties, required })
   const parameters = { oneOf: [choice(["a", "b"], { a: {}, b: {} }), choice(["a"], { a: {}, c: {} })] }
-  const [input] = asked({ tools: [{ name: "f", parameters }] })["tools"] as ReadonlyArray<Json>
+  const [input] = asked({ tools: [{ name: "f", parameters }] })["tools"] as ReadonlyArray<JsonObject>
   assert.deepStrictEqual(input?.["input_schema"], {
     type: "object",
     properties: { a: {}, b: {}, c: {} },
@@ -226,14 +228,18 @@ it("refuses what cannot be said faithfully", () => {
   assert.strictEqual(verdict(forced, adaptive), "success")
 })
 
-const frame = (type: string, more: Json = {}): Json => ({ type, ...more })
-const block = (index: number, content_block: Json, ...deltas: ReadonlyArray<Json>): ReadonlyArray<Json> => [
+const frame = (type: string, more: JsonObject = {}): JsonObject => ({ type, ...more })
+const block = (
+  index: number,
+  content_block: JsonObject,
+  ...deltas: ReadonlyArray<JsonObject>
+): ReadonlyArray<JsonObject> => [
   frame("content_block_start", { index, content_block }),
   ...deltas.map((delta) => frame("content_block_delta", { index, delta })),
   frame("content_block_stop", { index })
 ]
 const start = frame("message_start", { message: { id: "m", usage: { input_tokens: 3, output_tokens: 1 } } })
-const end = (stop_reason: string, usage: Json = {}): ReadonlyArray<Json> => [
+const end = (stop_reason: string, usage: JsonObject = {}): ReadonlyArray<JsonObject> => [
   frame("message_delta", { delta: { stop_reason }, usage }),
   frame("message_stop")
 ]
@@ -304,7 +310,7 @@ describe("answers", () => {
   it("break on errors, on a missing end and on strange bodies", () => {
     const overloaded = frame("error", { error: { type: "overloaded_error", message: "Overloaded" } })
     const text = block(0, { type: "text", text: "a" })
-    const streams: ReadonlyArray<readonly [ReadonlyArray<Json | string>, string]> = [
+    const streams: ReadonlyArray<readonly [ReadonlyArray<JsonObject | string>, string]> = [
       [[start, overloaded], "overloaded"],
       [[start, ...text], "broken"],
       [[start, ...text, frame("message_delta", { delta: { stop_reason: "end_turn" } })], "broken"],
@@ -332,13 +338,13 @@ describe("thinking over the turns of a tool loop", () => {
     { type: "redacted_thinking", data: "hidden" },
     { type: "thinking", thinking: "", signature: "s2" }
   ]
-  const answer = (id: string): Json => ({
+  const answer = (id: string): JsonObject => ({
     content: [...thinking, { type: "text", text: "so" }, { type: "tool_use", id, name: "f", input: {} }],
     stop_reason: "tool_use"
   })
-  const asFrames = (body: Json): ReadonlyArray<Json> => [
+  const asFrames = (body: JsonObject): ReadonlyArray<JsonObject> => [
     start,
-    ...(body["content"] as ReadonlyArray<Json>).flatMap((part, index) =>
+    ...(body["content"] as ReadonlyArray<JsonObject>).flatMap((part, index) =>
       part["type"] === "thinking"
         ? block(
             index,
@@ -350,11 +356,11 @@ describe("thinking over the turns of a tool loop", () => {
     ),
     ...end("tool_use")
   ]
-  const turns = (messages: ReadonlyArray<Message>, origin: string): ReadonlyArray<Json> =>
+  const turns = (messages: ReadonlyArray<Message>, origin: string): ReadonlyArray<JsonObject> =>
     bodyOf(
       anthropicMessages,
       call({ origin, model: adaptive, request: { messages, reasoning: { effort: "high", exclude: false } } })
-    )["messages"] as ReadonlyArray<Json>
+    )["messages"] as ReadonlyArray<JsonObject>
 
   it.each(["plain", "streamed"])("goes back unchanged, in order and only to its origin (%s)", (kind) => {
     const messages: Array<Message> = [user("q")]

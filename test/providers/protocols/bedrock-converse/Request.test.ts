@@ -3,15 +3,16 @@ import { Result } from "effect"
 
 import type { Model } from "../../../../src/catalog/Model.ts"
 import type { ChatRequest, Message } from "../../../../src/domain/Conversation.ts"
+import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { bedrockConverse } from "../../../../src/providers/protocols/bedrock-converse/BedrockConverse.ts"
-import type { Json, WireCall } from "../../../../src/providers/protocols/Protocol.ts"
+import type { WireCall } from "../../../../src/providers/protocols/Protocol.ts"
 import { bodyOf, callOf, failing, thinker, user } from "../wire.ts"
 
 const claude = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 const nova = "us.amazon.nova-2-lite-v1:0"
 const call = (over: Parameters<typeof callOf>[0] = {}): WireCall =>
   callOf({ dialect: "generic", upstream: claude, ...over })
-const asked = (request: Partial<ChatRequest>, model: Partial<Model> = {}, upstream = claude): Json =>
+const asked = (request: Partial<ChatRequest>, model: Partial<Model> = {}, upstream = claude): JsonObject =>
   bodyOf(bedrockConverse, call({ request, model, upstream }))
 const tool = { name: "f", description: "d", parameters: { properties: { b: {}, a: {} } } }
 const budget = thinker({ budgetTokens: { min: 1_024, max: 32_000 } })
@@ -136,8 +137,8 @@ describe("a request", () => {
     ]
     const seen = (request: Partial<ChatRequest>) => {
       const { messages, toolConfig } = asked(request)
-      const { toolChoice, tools } = (toolConfig ?? {}) as { toolChoice?: unknown; tools?: ReadonlyArray<Json> }
-      const names = tools?.map(({ toolSpec }) => (toolSpec as Json)["name"])
+      const { toolChoice, tools } = (toolConfig ?? {}) as { toolChoice?: unknown; tools?: ReadonlyArray<JsonObject> }
+      const names = tools?.map(({ toolSpec }) => (toolSpec as JsonObject)["name"])
       return [names, toolChoice, JSON.stringify(messages).includes("without calling a tool")]
     }
     const tools = [tool]

@@ -4,9 +4,10 @@ import { Result, Schema } from "effect"
 import { type Completion, type CompletionEvent, fold } from "../../../../src/domain/Completion.ts"
 import type { Message } from "../../../../src/domain/Conversation.ts"
 import type { Failure } from "../../../../src/domain/Failure.ts"
+import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { none } from "../../../../src/domain/Usage.ts"
 import { bedrockConverse } from "../../../../src/providers/protocols/bedrock-converse/BedrockConverse.ts"
-import type { Frame, Json, WireCall } from "../../../../src/providers/protocols/Protocol.ts"
+import type { ProviderFrame, WireCall } from "../../../../src/providers/protocols/Protocol.ts"
 import * as EventStreamFrames from "../../../../src/providers/transport/EventStreamFrames.ts"
 import { message } from "../../../../src/sandbox/protocols/bedrock-converse/Response.ts"
 import { junk, Pick, pieces, Sizes, spoiled } from "../fragments.ts"
@@ -22,7 +23,7 @@ const call = (over: Parameters<typeof callOf>[0] = {}): WireCall =>
     request: { tools, ...over.request }
   })
 
-type Event = readonly [name: string, payload: Json]
+type Event = readonly [name: string, payload: JsonObject]
 
 /** The events of a stream as bytes, in packets of these sizes, read to their end. */
 const streamed = (
@@ -34,10 +35,10 @@ const streamed = (
 
 const readBytes = (bytes: Uint8Array, asking: WireCall, sizes: ReadonlyArray<number>) =>
   Result.gen(function* () {
-    const parser = EventStreamFrames.make()
+    const parser = EventStreamFrames.eventStreamParser()
     const reader = bedrockConverse.reader(asking)
     const events: Array<CompletionEvent> = []
-    const read = function* (frames: ReadonlyArray<Frame>) {
+    const read = function* (frames: ReadonlyArray<ProviderFrame>) {
       for (const frame of frames) if (!reader.ended()) events.push(...(yield* reader.step(frame)))
     }
     for (let at = 0, turn = 0; at < bytes.length; turn++) {
@@ -51,17 +52,20 @@ const readBytes = (bytes: Uint8Array, asking: WireCall, sizes: ReadonlyArray<num
   })
 
 const start: Event = ["messageStart", { role: "assistant" }]
-const delta = (contentBlockIndex: number, delta: Json): Event => ["contentBlockDelta", { contentBlockIndex, delta }]
+const delta = (contentBlockIndex: number, delta: JsonObject): Event => [
+  "contentBlockDelta",
+  { contentBlockIndex, delta }
+]
 const stop = (contentBlockIndex: number): Event => ["contentBlockStop", { contentBlockIndex }]
-const tool = (contentBlockIndex: number, toolUse: Json): Event => [
+const tool = (contentBlockIndex: number, toolUse: JsonObject): Event => [
   "contentBlockStart",
   { contentBlockIndex, start: { toolUse } }
 ]
-const end = (stopReason: string, usage: Json = { inputTokens: 3, outputTokens: 2 }): ReadonlyArray<Event> => [
+const end = (stopReason: string, usage: JsonObject = { inputTokens: 3, outputTokens: 2 }): ReadonlyArray<Event> => [
   ["messageStop", { stopReason }],
   ["metadata", { usage, metrics: { latencyMs: 1 } }]
 ]
-const body = (content: ReadonlyArray<Json>, stopReason: string, usage: Json = {}): Json => ({
+const body = (content: ReadonlyArray<JsonObject>, stopReason: string, usage: JsonObject = {}): JsonObject => ({
   output: { message: { role: "assistant", content } },
   stopReason,
   usage
@@ -196,7 +200,7 @@ describe("a failure", () => {
   })
 
   it("inside a stream is told by the type of its event", () => {
-    const cases: ReadonlyArray<readonly [string, Json, string]> = [
+    const cases: ReadonlyArray<readonly [string, JsonObject, string]> = [
       ["throttlingException", { message: "Too many tokens." }, "rate_limited"],
       ["modelStreamErrorException", { message: "x", originalStatusCode: 500 }, "server"],
       ["internalServerException", { message: "x" }, "server"],
@@ -213,7 +217,7 @@ describe("a failure", () => {
 })
 
 describe("thinking over the turns of a tool loop", () => {
-  const content = (id: string): ReadonlyArray<Json> => [
+  const content = (id: string): ReadonlyArray<JsonObject> => [
     { reasoningContent: { reasoningText: { text: "why", signature: "s1" } } },
     { reasoningContent: { redactedContent: "aGlkZGVu" } },
     { reasoningContent: { reasoningText: { text: "", signature: "s2" } } },
@@ -248,7 +252,7 @@ describe("thinking over the turns of a tool loop", () => {
   it.each(["plain", "streamed"])("goes back unchanged, in order and only to its origin (%s)", (kind) => {
     const messages: Array<Message> = [user("q")]
     const turns = (origin: string) =>
-      bodyOf(bedrockConverse, call({ origin, request: { messages } }))["messages"] as ReadonlyArray<Json>
+      bodyOf(bedrockConverse, call({ origin, request: { messages } }))["messages"] as ReadonlyArray<JsonObject>
     for (const id of ["t1", "t2", "t3"]) {
       const said = answered(kind, id, call({ request: { messages: [...messages] } }))
       messages.push(
@@ -288,7 +292,7 @@ describe("plain and streamed", () => {
   type Answer = typeof Answer.Type
   const usage = { inputTokens: 6, cacheReadInputTokens: 4, outputTokens: 5 }
 
-  const plain = ({ reasoning: text, signature, text: said, tools }: Answer): Json =>
+  const plain = ({ reasoning: text, signature, text: said, tools }: Answer): JsonObject =>
     body(
       [
         { reasoningContent: { reasoningText: { text, signature } } },

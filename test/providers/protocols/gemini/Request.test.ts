@@ -2,14 +2,15 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 
 import { audioFormats, type ChatRequest, type Message } from "../../../../src/domain/Conversation.ts"
+import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { gemini } from "../../../../src/providers/protocols/gemini/Gemini.ts"
-import type { Json, WireCall } from "../../../../src/providers/protocols/Protocol.ts"
+import type { WireCall } from "../../../../src/providers/protocols/Protocol.ts"
 import { bodyOf, callOf, failing, thinker, user } from "../wire.ts"
 
 const call = (over: Parameters<typeof callOf>[0] = {}): WireCall => callOf({ dialect: "generic", ...over })
-const asked = (request: Partial<ChatRequest>, model = {}): Json => bodyOf(gemini, call({ request, model }))
-const configured = (request: Partial<ChatRequest>, model = {}): Json =>
-  asked(request, model)["generationConfig"] as Json
+const asked = (request: Partial<ChatRequest>, model = {}): JsonObject => bodyOf(gemini, call({ request, model }))
+const configured = (request: Partial<ChatRequest>, model = {}): JsonObject =>
+  asked(request, model)["generationConfig"] as JsonObject
 const tool = { name: "f", description: "d", parameters: { type: "object", properties: { b: {}, a: {} } } }
 const second = thinker({ efforts: [], budgetTokens: { min: 512, max: 24_576 } })
 const third = thinker({ support: "always", efforts: ["low", "medium", "high"] })
@@ -59,9 +60,9 @@ const everything: Partial<ChatRequest> = {
   promptCacheKey: "k"
 }
 
-const whole = (ids: boolean, signature: Json): Json => {
-  const named = (id: string, more: Json): Json => (ids ? { id, ...more } : more)
-  const response = (id: string, name: string, response: Json): Json => ({
+const whole = (ids: boolean, signature: JsonObject): JsonObject => {
+  const named = (id: string, more: JsonObject): JsonObject => (ids ? { id, ...more } : more)
+  const response = (id: string, name: string, response: JsonObject): JsonObject => ({
     functionResponse: named(id, { name, response })
   })
   return {
@@ -138,7 +139,7 @@ describe("a whole request", () => {
       reasoningDetails: []
     }
     const roles = (messages: ReadonlyArray<Message>) =>
-      (asked({ messages })["contents"] as ReadonlyArray<Json>).map(({ role }) => role)
+      (asked({ messages })["contents"] as ReadonlyArray<JsonObject>).map(({ role }) => role)
     assert.deepStrictEqual(roles([]), ["user"])
     assert.deepStrictEqual(roles([{ role: "system", content: [{ type: "text", text: "s" }] }]), ["user"])
     assert.deepStrictEqual(roles([said]), ["user", "model", "user"])
@@ -161,9 +162,9 @@ it("gives results to the last call of their id", () => {
 
 it("has a type for every audio format", () => {
   const content = audioFormats.map((format) => ({ type: "audio", data: format, format }) as const)
-  const [turn] = asked({ messages: [{ role: "user", content }] })["contents"] as ReadonlyArray<Json>
+  const [turn] = asked({ messages: [{ role: "user", content }] })["contents"] as ReadonlyArray<JsonObject>
   assert.deepStrictEqual(
-    (turn as { readonly parts: ReadonlyArray<{ readonly inlineData: Json }> }).parts.map(
+    (turn as { readonly parts: ReadonlyArray<{ readonly inlineData: JsonObject }> }).parts.map(
       (part) => part.inlineData["mimeType"]
     ),
     ["audio/mpeg", "audio/wav", "audio/m4a", "audio/webm", "audio/ogg", "audio/flac", "audio/opus"]
@@ -191,7 +192,7 @@ it("writes a fixed value as a choice of one, wherever a schema is", () => {
     properties: { const: { enum: ["a"] }, list: { items: { anyOf: [{ enum: [1] }, { type: "null" }] } } },
     additionalProperties: { enum: [null] }
   }
-  const [tools] = asked({ tools: [{ name: "f", parameters: schema }] })["tools"] as ReadonlyArray<Json>
+  const [tools] = asked({ tools: [{ name: "f", parameters: schema }] })["tools"] as ReadonlyArray<JsonObject>
   assert.deepStrictEqual(tools, { functionDeclarations: [{ name: "f", parametersJsonSchema: expected }] })
   const responseFormat = { type: "json_schema", name: "s", strict: true, schema } as const
   assert.deepStrictEqual(configured({ responseFormat }), {
@@ -222,7 +223,7 @@ it("thinks by budget or by level, as the model does", () => {
   const effort = (effort: "none" | "minimal" | "medium" | "xhigh") => ({ reasoning: { effort, exclude: false } })
   const shown = { includeThoughts: true }
   const hidden = { includeThoughts: false }
-  const cases: ReadonlyArray<readonly [Partial<ChatRequest>, object, Json | undefined]> = [
+  const cases: ReadonlyArray<readonly [Partial<ChatRequest>, object, JsonObject | undefined]> = [
     [effort("medium"), {}, undefined],
     [{}, second, undefined],
     [effort("none"), second, { thinkingBudget: 0 }],

@@ -1,29 +1,29 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Duration, Result, Schema } from "effect"
 
+import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { none } from "../../../../src/domain/Usage.ts"
 import { gemini } from "../../../../src/providers/protocols/gemini/Gemini.ts"
-import type { Json } from "../../../../src/providers/protocols/Protocol.ts"
 import { junk, Pick, pieces, Sizes, spoiled } from "../fragments.ts"
 import { callOf, completed, decoded, failing, streamed, thinker, verdictOf } from "../wire.ts"
 
 const call = callOf({ dialect: "generic", model: thinker() })
-const chunk = (parts: ReadonlyArray<Json>, finishReason?: string, more: Json = {}): Json => ({
+const chunk = (parts: ReadonlyArray<JsonObject>, finishReason?: string, more: JsonObject = {}): JsonObject => ({
   candidates: [{ content: { role: "model", parts }, ...(finishReason !== undefined && { finishReason }), index: 0 }],
   responseId: "r1",
   ...more
 })
-const calling = (name: string, args?: Json): Json => ({ functionCall: { name, ...(args && { args }) } })
+const calling = (name: string, args?: JsonObject): JsonObject => ({ functionCall: { name, ...(args && { args }) } })
 
 /** The outcome of one chunk as a plain answer, as a stream, and as a list of chunks. */
-const outcomes = (body: Json) => [
+const outcomes = (body: JsonObject) => [
   decoded(gemini, body, call),
   streamed(gemini, [body], call),
   decoded(gemini, [chunk([]), body], call)
 ]
 
 it("reads the finish reason by one table", () => {
-  const cases: ReadonlyArray<readonly [string | undefined, ReadonlyArray<Json>, string]> = [
+  const cases: ReadonlyArray<readonly [string | undefined, ReadonlyArray<JsonObject>, string]> = [
     ["STOP", [{ text: "a" }], "stop"],
     ["STOP", [], "stop"],
     ["STOP", [calling("f")], "tool_calls"],
@@ -117,14 +117,14 @@ it("counts thoughts beside candidates, what was cached inside the prompt, and th
 })
 
 describe("what went wrong", () => {
-  const error = (code: number, status: string, message: string, ...details: ReadonlyArray<Json>): Json => ({
+  const error = (code: number, status: string, message: string, ...details: ReadonlyArray<JsonObject>): JsonObject => ({
     error: { code, status, message, details }
   })
-  const quota = (quotaId: string): Json => ({ "@type": "QuotaFailure", violations: [{ quotaId }] })
-  const retry = (retryDelay: string): Json => ({ "@type": "RetryInfo", retryDelay })
+  const quota = (quotaId: string): JsonObject => ({ "@type": "QuotaFailure", violations: [{ quotaId }] })
+  const retry = (retryDelay: string): JsonObject => ({ "@type": "RetryInfo", retryDelay })
   const exceeded = "You exceeded your current quota. Quota exceeded for metric: x, limit: 20. Please retry in 9s."
   const tooLong = "The input token count (9) exceeds the maximum number of tokens allowed (8)."
-  const cases: ReadonlyArray<readonly [Json, string]> = [
+  const cases: ReadonlyArray<readonly [JsonObject, string]> = [
     [error(400, "INVALID_ARGUMENT", "Please use a valid role: user, model."), "Invalid"],
     [error(400, "INVALID_ARGUMENT", "API key not valid.", { reason: "API_KEY_INVALID" }), "Credentials"],
     [error(400, "INVALID_ARGUMENT", "Renew it.", { reason: "API_KEY_INVALID" }), "Credentials"],
@@ -204,10 +204,10 @@ type Parts = typeof Parts.Type
 
 describe("generated answers", () => {
   const usageMetadata = { promptTokenCount: 10, cachedContentTokenCount: 4, candidatesTokenCount: 5 }
-  const plain = (parts: Parts): Json => chunk(parts, "STOP", { usageMetadata })
+  const plain = (parts: Parts): JsonObject => chunk(parts, "STOP", { usageMetadata })
   /** Unsigned texts in pieces; calls and signed parts come whole. The reason comes with the last part or alone. */
-  const stream = (parts: Parts, sizes: ReadonlyArray<number>): ReadonlyArray<Json> => {
-    const cut = parts.flatMap((part): ReadonlyArray<Json> =>
+  const stream = (parts: Parts, sizes: ReadonlyArray<number>): ReadonlyArray<JsonObject> => {
+    const cut = parts.flatMap((part): ReadonlyArray<JsonObject> =>
       "text" in part && !("thoughtSignature" in part)
         ? pieces(part.text, sizes).map((text) => ({ ...part, text }))
         : [part]

@@ -2,17 +2,18 @@ import { assert, it } from "@effect/vitest"
 
 import type { Completion } from "../../../../src/domain/Completion.ts"
 import type { AssistantMessage, ChatRequest, Message } from "../../../../src/domain/Conversation.ts"
+import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { gemini } from "../../../../src/providers/protocols/gemini/Gemini.ts"
-import type { Json, WireCall } from "../../../../src/providers/protocols/Protocol.ts"
+import type { WireCall } from "../../../../src/providers/protocols/Protocol.ts"
 import { bodyOf, callOf, completed, decoded, streamed, thinker, user } from "../wire.ts"
 
 const call = (request: Partial<ChatRequest>, over: Partial<WireCall> = {}, traits = {}): WireCall =>
   callOf({ dialect: "generic", ...over, request, model: thinker({ support: "always", ...traits }) })
 
-const chunk = (parts: ReadonlyArray<Json>, more: Json = {}): Json => ({
+const chunk = (parts: ReadonlyArray<JsonObject>, more: JsonObject = {}): JsonObject => ({
   candidates: [{ content: { role: "model", parts }, ...more }]
 })
-const calling = (name: string, id: string, signature?: string): Json => ({
+const calling = (name: string, id: string, signature?: string): JsonObject => ({
   functionCall: { id, name, args: { q: name } },
   ...(signature !== undefined && { thoughtSignature: signature })
 })
@@ -34,11 +35,11 @@ const modelTurns = (
   over: Partial<WireCall> = {},
   traits = {}
 ): ReadonlyArray<unknown> =>
-  (bodyOf(gemini, call({ messages }, over, traits))["contents"] as ReadonlyArray<Json>)
+  (bodyOf(gemini, call({ messages }, over, traits))["contents"] as ReadonlyArray<JsonObject>)
     .filter((turn) => turn["role"] === "model")
     .map((turn) => turn["parts"])
 
-const signedTurn = (id: string): ReadonlyArray<Json> => [
+const signedTurn = (id: string): ReadonlyArray<JsonObject> => [
   { text: "why", thought: true, thoughtSignature: "dGhvdWdodA==" },
   { text: "First, " },
   { text: "this.", thoughtSignature: "c2lnbmVk" },

@@ -2,12 +2,12 @@ import { assert, describe, it } from "@effect/vitest"
 
 import { type DialectName, dialectNames } from "../../../../src/catalog/Provider.ts"
 import type { ChatRequest, Message } from "../../../../src/domain/Conversation.ts"
+import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import type { Reasoning } from "../../../../src/domain/Reasoning.ts"
 import { openAiChat } from "../../../../src/providers/protocols/openai-chat/OpenAiChat.ts"
-import type { Json } from "../../../../src/providers/protocols/Protocol.ts"
 import { bodyOf, callOf, decoded, completed, failing, thinker, user } from "../wire.ts"
 
-const asked = (dialect: DialectName, request: Partial<ChatRequest>, model = {}): Json =>
+const asked = (dialect: DialectName, request: Partial<ChatRequest>, model = {}): JsonObject =>
   bodyOf(openAiChat, callOf({ dialect, request, model }))
 const tool = { name: "f", parameters: { type: "object", properties: { b: {}, a: {} } } }
 
@@ -106,7 +106,7 @@ it("asks to think in each dialect's words", () => {
   const optional = thinker()
   const high: Reasoning = { effort: "xhigh", exclude: false }
   const off: Reasoning = { enabled: false, exclude: false }
-  const cases: ReadonlyArray<readonly [DialectName, Reasoning | undefined, Json]> = [
+  const cases: ReadonlyArray<readonly [DialectName, Reasoning | undefined, JsonObject]> = [
     ["openai", high, { reasoning_effort: "high" }],
     ["openai", off, { reasoning_effort: "none" }],
     ["openai", { exclude: true }, {}],
@@ -156,7 +156,7 @@ it("speaks each dialect", () => {
   assert.propertyVal(asked("zai", request), "tool_stream", true)
   const system: Message = { role: "system", content: [{ type: "text", text: "s", cacheControl: { ttl: "1h" } }] }
   const messages = [system, user("q")]
-  const roles = (body: Json) => (body["messages"] as ReadonlyArray<Json>).map((message) => message["role"])
+  const roles = (body: JsonObject) => (body["messages"] as ReadonlyArray<JsonObject>).map((message) => message["role"])
   assert.deepStrictEqual(roles(asked("openai", { messages }, thinker())), ["developer", "user"])
   assert.deepStrictEqual(roles(asked("deepseek", { messages }, thinker())), ["system", "user"])
   assert.deepStrictEqual(asked("openrouter", { messages })["messages"], [
@@ -166,7 +166,7 @@ it("speaks each dialect", () => {
   const format = { type: "json_schema", name: "s", strict: true, schema: { title: "S" } } as const
   const words = asked("deepseek", { messages, responseFormat: format })
   assert.deepStrictEqual(words["response_format"], { type: "json_object" })
-  assert.include(JSON.stringify((words["messages"] as ReadonlyArray<Json>)[1]), `{\\"title\\":\\"S\\"}`)
+  assert.include(JSON.stringify((words["messages"] as ReadonlyArray<JsonObject>)[1]), `{\\"title\\":\\"S\\"}`)
 })
 
 it("keeps a session together where the provider can", () => {
@@ -204,7 +204,7 @@ describe("a conversation that goes on", () => {
     tool_calls: [{ id: "t1", function: { name: "f", arguments: "{}" } }]
   }
   /** The assistant's message in the second request, after `reply` was the first answer. */
-  const turn = (dialect: DialectName, origin: string, message: Json = reply): Json => {
+  const turn = (dialect: DialectName, origin: string, message: JsonObject = reply): JsonObject => {
     const first = callOf({ dialect, model: thinker() })
     const answer = completed(decoded(openAiChat, { choices: [{ message, finish_reason: "stop" }] }, first))
     const messages: ReadonlyArray<Message> = [
@@ -213,7 +213,7 @@ describe("a conversation that goes on", () => {
       { role: "tool", toolCallId: answer.toolCalls[0]?.id ?? "", content: [{ type: "text", text: "r" }] }
     ]
     const second = callOf({ dialect, origin, model: thinker(), request: { messages } })
-    return (bodyOf(openAiChat, second)["messages"] as ReadonlyArray<Json>)[1] ?? {}
+    return (bodyOf(openAiChat, second)["messages"] as ReadonlyArray<JsonObject>)[1] ?? {}
   }
 
   it("takes the reasoning back to its own model in its own field, and to no other", () => {
@@ -244,8 +244,8 @@ describe("a conversation that goes on", () => {
         { role: "assistant", content: [], toolCalls: [{ id, name: "f", arguments: "{" }], reasoningDetails: [] },
         { role: "tool", toolCallId: id, content: [] }
       ]
-      const [call, result] = asked(dialect, { messages })["messages"] as ReadonlyArray<Json>
-      const [made] = (call?.["tool_calls"] ?? []) as ReadonlyArray<Json>
+      const [call, result] = asked(dialect, { messages })["messages"] as ReadonlyArray<JsonObject>
+      const [made] = (call?.["tool_calls"] ?? []) as ReadonlyArray<JsonObject>
       assert.deepStrictEqual(made?.["function"], { name: "f", arguments: `{"_raw":"{"}` })
       return [made?.["id"], result?.["tool_call_id"]]
     }

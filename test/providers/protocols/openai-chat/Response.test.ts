@@ -1,14 +1,17 @@
 import { assert, describe, it } from "@effect/vitest"
 
 import type { DialectName } from "../../../../src/catalog/Provider.ts"
+import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { none } from "../../../../src/domain/Usage.ts"
 import { openAiChat } from "../../../../src/providers/protocols/openai-chat/OpenAiChat.ts"
-import type { Json } from "../../../../src/providers/protocols/Protocol.ts"
 import { bodyOf, callOf, completed, decoded, failing, streamed, thinker } from "../wire.ts"
 
-const chunk = (delta: Json, more: Json = {}): Json => ({ id: "c", choices: [{ index: 0, delta, ...more }] })
-const ending = (finish_reason: string): Json => chunk({}, { finish_reason })
-const plain = (message: Json, finish_reason = "stop", more: Json = {}): Json => ({
+const chunk = (delta: JsonObject, more: JsonObject = {}): JsonObject => ({
+  id: "c",
+  choices: [{ index: 0, delta, ...more }]
+})
+const ending = (finish_reason: string): JsonObject => chunk({}, { finish_reason })
+const plain = (message: JsonObject, finish_reason = "stop", more: JsonObject = {}): JsonObject => ({
   id: "c",
   choices: [{ message, finish_reason }],
   ...more
@@ -21,15 +24,15 @@ interface Piece {
   readonly name?: string
   readonly args?: unknown
 }
-const delta = (...calls: ReadonlyArray<Piece>): Json =>
+const delta = (...calls: ReadonlyArray<Piece>): JsonObject =>
   chunk({ tool_calls: calls.map(({ args, name, ...call }) => ({ ...call, function: { name, arguments: args } })) })
 
 const a = { id: "a", name: "f", arguments: `{"x":1}` }
 const b = { id: "b", name: "g", arguments: `{"y":2}` }
-const made = (name: string, written: string): Json => ({ id: "made", name, arguments: written })
+const made = (name: string, written: string): JsonObject => ({ id: "made", name, arguments: written })
 
 /** What a server sends, and the calls it means. */
-const toolStreams: ReadonlyArray<readonly [string, ReadonlyArray<Json>, ReadonlyArray<Json>]> = [
+const toolStreams: ReadonlyArray<readonly [string, ReadonlyArray<JsonObject>, ReadonlyArray<JsonObject>]> = [
   [
     "interleave by index",
     [
@@ -170,7 +173,7 @@ it("reads the finish reason by one table", () => {
 })
 
 it("accepts a missing finish reason only from servers that are known for it, and only after their end marker", () => {
-  const read = (dialect: DialectName, frames: ReadonlyArray<Json | string>) =>
+  const read = (dialect: DialectName, frames: ReadonlyArray<JsonObject | string>) =>
     failing(streamed(openAiChat, frames, callOf({ dialect })))
   const text = chunk({ content: "a" })
   assert.strictEqual(read("generic", [text, "[DONE]"]), "success")
@@ -179,7 +182,7 @@ it("accepts a missing finish reason only from servers that are known for it, and
 })
 
 it("turns every vendor's counters into disjoint buckets", () => {
-  const cases: ReadonlyArray<readonly [string, Json, Partial<typeof none>]> = [
+  const cases: ReadonlyArray<readonly [string, JsonObject, Partial<typeof none>]> = [
     [
       "details inside the totals",
       {
@@ -242,7 +245,7 @@ it("turns every vendor's counters into disjoint buckets", () => {
 
 describe("reasoning", () => {
   it("is read from every place servers put it, once, and can be echoed as a stamped block", () => {
-    const deltas: ReadonlyArray<readonly [DialectName, Json]> = [
+    const deltas: ReadonlyArray<readonly [DialectName, JsonObject]> = [
       ["generic", { reasoning_content: "why", reasoning: "why", content: "so" }],
       ["generic", { reasoning: "why", content: "so" }],
       [

@@ -2,8 +2,8 @@ import { assert, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 
 import type { Message, ReasoningDetail } from "../../../../src/domain/Conversation.ts"
+import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { openAiResponses } from "../../../../src/providers/protocols/openai-responses/OpenAiResponses.ts"
-import type { Json } from "../../../../src/providers/protocols/Protocol.ts"
 import { junk, Pick, pieces, Sizes, spoiled } from "../fragments.ts"
 import { bodyOf, callOf, completed, decoded, streamed, thinker, user } from "../wire.ts"
 
@@ -52,7 +52,7 @@ const tolerable = (gaps: Gaps): Gaps => ({
 const usage = { input_tokens: 10, input_tokens_details: { cached_tokens: 4 }, output_tokens: 5 }
 const call = callOf({ model: thinker() })
 
-const itemOf = (item: Answer[number], index: number): Json => {
+const itemOf = (item: Answer[number], index: number): JsonObject => {
   switch (item.type) {
     case "reasoning":
       return {
@@ -74,7 +74,7 @@ const itemOf = (item: Answer[number], index: number): Json => {
   }
 }
 
-const plain = (answer: Answer): Json => ({
+const plain = (answer: Answer): JsonObject => ({
   id: "resp_1",
   status: "completed",
   error: null,
@@ -84,12 +84,12 @@ const plain = (answer: Answer): Json => ({
 
 const textEvents = (
   name: string,
-  at: Json,
+  at: JsonObject,
   whole: string,
   text: string,
   sizes: ReadonlyArray<number>,
   gaps: Gaps
-): ReadonlyArray<Json> => {
+): ReadonlyArray<JsonObject> => {
   const deltas = pieces(text, sizes).map((delta) => ({ type: `response.${name}.delta`, ...at, delta }))
   const done = { type: `response.${name}.done`, ...at, [whole]: text }
   return [...(gaps.lastDelta ? deltas.slice(0, -1) : deltas), ...(gaps.textDone ? [] : [done])]
@@ -100,10 +100,10 @@ const itemEvents = (
   output_index: number,
   sizes: ReadonlyArray<number>,
   gaps: Gaps
-): ReadonlyArray<Json> => {
+): ReadonlyArray<JsonObject> => {
   const whole = itemOf(item, output_index)
   const at = { output_index, item_id: whole["id"] }
-  const texts = (): ReadonlyArray<Json> => {
+  const texts = (): ReadonlyArray<JsonObject> => {
     switch (item.type) {
       case "reasoning":
         return item.summaries.flatMap((text, summary_index) =>
@@ -125,7 +125,7 @@ const itemEvents = (
   return [...(gaps.itemAdded ? [] : [added]), ...texts(), ...(gaps.itemDone ? [] : [done])]
 }
 
-const stream = (answer: Answer, sizes: ReadonlyArray<number>, gaps: Gaps): ReadonlyArray<Json | string> => [
+const stream = (answer: Answer, sizes: ReadonlyArray<number>, gaps: Gaps): ReadonlyArray<JsonObject | string> => [
   { type: "response.created", response: { id: "resp_1", status: "in_progress", error: null, output: [] } },
   ...answer.flatMap((item, index) => itemEvents(item, index, sizes, gaps)),
   {
@@ -168,11 +168,11 @@ it.prop("sealed reasoning comes back whole, in order, each before the output it 
   }
   const request = { ...call.request, messages: [user("q"), answered, user("go on")] }
   const items = JSON.parse(JSON.stringify(bodyOf(openAiResponses, { ...call, request })["input"])).slice(1, -1)
-  const sealed = items.filter((item: Json) => item["type"] === "reasoning")
+  const sealed = items.filter((item: JsonObject) => item["type"] === "reasoning")
   const expected = made.Answer.flatMap((item) => (item.type === "reasoning" ? [item] : []))
   const spoke = content !== "" || toolCalls.length > 0
   assert.deepStrictEqual(
-    sealed.map((item: Json) => item["encrypted_content"]),
+    sealed.map((item: JsonObject) => item["encrypted_content"]),
     spoke ? expected.map((item) => item.sealed) : []
   )
   assert.notStrictEqual(items.at(-1)?.type, "reasoning")
@@ -187,7 +187,7 @@ it.prop("sealed reasoning comes back whole, in order, each before the output it 
   const lastOutput = types.findLastIndex((type) => type !== "reasoning")
   const trailing = types.slice(lastOutput + 1)
   assert.deepStrictEqual(
-    items.map((item: Json) => item["type"] ?? "message"),
+    items.map((item: JsonObject) => item["type"] ?? "message"),
     [...types.slice(0, lastOutput), ...trailing, ...types.slice(lastOutput, lastOutput + 1)]
   )
 })

@@ -2,12 +2,12 @@ import { assert, describe, it } from "@effect/vitest"
 
 import type { DialectName } from "../../../../src/catalog/Provider.ts"
 import type { AssistantMessage, ChatRequest, Message, ReasoningDetail } from "../../../../src/domain/Conversation.ts"
+import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import type { Reasoning } from "../../../../src/domain/Reasoning.ts"
 import { openAiResponses } from "../../../../src/providers/protocols/openai-responses/OpenAiResponses.ts"
-import type { Json } from "../../../../src/providers/protocols/Protocol.ts"
 import { bodyOf, callOf, failing, thinker, user } from "../wire.ts"
 
-const asked = (request: Partial<ChatRequest>, model = {}, dialect: DialectName = "openai"): Json =>
+const asked = (request: Partial<ChatRequest>, model = {}, dialect: DialectName = "openai"): JsonObject =>
   bodyOf(openAiResponses, callOf({ dialect, request, model }))
 const tool = { name: "f", parameters: { type: "object", properties: { b: {}, a: {} } } }
 
@@ -115,7 +115,7 @@ it("asks a model that does not reason for nothing about reasoning", () => {
 
 describe("reasoning", () => {
   const optional = { efforts: ["low", "medium", "high"] } as const
-  const cases: ReadonlyArray<readonly [string, Reasoning | undefined, object, DialectName, Json | undefined]> = [
+  const cases: ReadonlyArray<readonly [string, Reasoning | undefined, object, DialectName, JsonObject | undefined]> = [
     ["left to the model", undefined, optional, "openai", { summary: "auto" }],
     [
       "as little as there is",

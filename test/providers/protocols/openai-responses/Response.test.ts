@@ -1,21 +1,21 @@
 import { assert, describe, it } from "@effect/vitest"
 
 import type { DialectName } from "../../../../src/catalog/Provider.ts"
+import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { none } from "../../../../src/domain/Usage.ts"
 import { openAiResponses } from "../../../../src/providers/protocols/openai-responses/OpenAiResponses.ts"
-import type { Json } from "../../../../src/providers/protocols/Protocol.ts"
 import { callOf, completed, decoded, failing, streamed, thinker, verdictOf } from "../wire.ts"
 
 const call = callOf({ model: thinker() })
 
-const message = (text: string, more: Json = {}): Json => ({
+const message = (text: string, more: JsonObject = {}): JsonObject => ({
   type: "message",
   id: "msg_1",
   role: "assistant",
   content: [{ type: "output_text", text, annotations: [] }],
   ...more
 })
-const called = (written: string, more: Json = {}): Json => ({
+const called = (written: string, more: JsonObject = {}): JsonObject => ({
   type: "function_call",
   id: "fc_1",
   call_id: "call_1",
@@ -23,7 +23,7 @@ const called = (written: string, more: Json = {}): Json => ({
   arguments: written,
   ...more
 })
-const thought = (summaries: ReadonlyArray<string>, encrypted_content: unknown, more: Json = {}): Json => ({
+const thought = (summaries: ReadonlyArray<string>, encrypted_content: unknown, more: JsonObject = {}): JsonObject => ({
   type: "reasoning",
   id: "rs_1",
   summary: summaries.map((text) => ({ type: "summary_text", text })),
@@ -31,7 +31,7 @@ const thought = (summaries: ReadonlyArray<string>, encrypted_content: unknown, m
   ...more
 })
 
-const response = (output: ReadonlyArray<Json>, more: Json = {}): Json => ({
+const response = (output: ReadonlyArray<JsonObject>, more: JsonObject = {}): JsonObject => ({
   id: "resp_1",
   status: "completed",
   error: null,
@@ -39,29 +39,37 @@ const response = (output: ReadonlyArray<Json>, more: Json = {}): Json => ({
   output,
   ...more
 })
-const added = (output_index: number, item: Json): Json => ({ type: "response.output_item.added", output_index, item })
-const done = (output_index: number, item: Json): Json => ({ type: "response.output_item.done", output_index, item })
-const ended = (output: ReadonlyArray<Json>, more: Json = {}): Json => ({
+const added = (output_index: number, item: JsonObject): JsonObject => ({
+  type: "response.output_item.added",
+  output_index,
+  item
+})
+const done = (output_index: number, item: JsonObject): JsonObject => ({
+  type: "response.output_item.done",
+  output_index,
+  item
+})
+const ended = (output: ReadonlyArray<JsonObject>, more: JsonObject = {}): JsonObject => ({
   type: "response.completed",
   response: response(output, more)
 })
-const event = (name: string, output_index: number, more: Json): Json => ({
+const event = (name: string, output_index: number, more: JsonObject): JsonObject => ({
   type: `response.${name}`,
   output_index,
   ...more
 })
-const text = (output_index: number, delta: string): Json =>
+const text = (output_index: number, delta: string): JsonObject =>
   event("output_text.delta", output_index, { content_index: 0, delta, obfuscation: "x" })
-const args = (output_index: number, delta: string): Json =>
+const args = (output_index: number, delta: string): JsonObject =>
   event("function_call_arguments.delta", output_index, { delta })
 
-const read = (frames: ReadonlyArray<Json | string>, dialect: DialectName = "openai") =>
+const read = (frames: ReadonlyArray<JsonObject | string>, dialect: DialectName = "openai") =>
   completed(streamed(openAiResponses, frames, { ...call, dialect }))
 
 describe("what a stream leaves out", () => {
   const whole = message("Hello.")
   const made = called(`{"a":1}`)
-  const streams: ReadonlyArray<readonly [string, ReadonlyArray<Json>]> = [
+  const streams: ReadonlyArray<readonly [string, ReadonlyArray<JsonObject>]> = [
     [
       "is made good when a part is done",
       [
@@ -125,7 +133,7 @@ describe("what a stream leaves out", () => {
   })
 
   it("may not be the end of a tool call", () => {
-    const cases: ReadonlyArray<readonly [string, ReadonlyArray<Json>]> = [
+    const cases: ReadonlyArray<readonly [string, ReadonlyArray<JsonObject>]> = [
       ["unfinished", [added(0, called("")), args(0, `{"a":1}`), ended([])]],
       ["nameless", [args(0, "{}"), done(0, called("{}", { name: "" })), ended([])]],
       ["contradicted", [added(0, called("")), args(0, `{"b`), done(0, made), ended([])]]
@@ -261,8 +269,11 @@ it("keeps a refusal apart from the content, plain and streamed", () => {
 })
 
 it("reads the finish reason by one table", () => {
-  const incomplete = (reason: unknown): Json => ({ status: "incomplete", incomplete_details: reason && { reason } })
-  const cases: ReadonlyArray<readonly [Json, string]> = [
+  const incomplete = (reason: unknown): JsonObject => ({
+    status: "incomplete",
+    incomplete_details: reason && { reason }
+  })
+  const cases: ReadonlyArray<readonly [JsonObject, string]> = [
     [{ status: "completed" }, "stop"],
     [incomplete("max_output_tokens"), "length"],
     [incomplete("content_filter"), "content_filter"],
@@ -325,7 +336,7 @@ it("counts usage in disjoint buckets, and zero for everything as not counted", (
 })
 
 it("finds errors in every form: in the answer, in its end, flat, nested, and by the name of the event", () => {
-  const cases: ReadonlyArray<readonly [Json, string]> = [
+  const cases: ReadonlyArray<readonly [JsonObject, string]> = [
     [{ code: "server_error", message: "Sorry." }, "server"],
     [{ code: "rate_limit_exceeded", message: "Try again in 2s." }, "rate_limited"],
     [{ code: "insufficient_quota", message: "No money." }, "Credentials"],
@@ -336,7 +347,7 @@ it("finds errors in every form: in the answer, in its end, flat, nested, and by 
   for (const [error, expected] of cases) {
     const body = response([], { status: "failed", error })
     assert.strictEqual(failing(decoded(openAiResponses, body, call)), expected)
-    const forms: ReadonlyArray<Json> = [
+    const forms: ReadonlyArray<JsonObject> = [
       { type: "response.failed", response: body },
       { type: "error", ...error, param: null, sequence_number: 3 },
       { type: "error", error: { type: "e", ...error } }

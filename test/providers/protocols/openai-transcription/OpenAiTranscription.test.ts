@@ -2,10 +2,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 
 import type { DialectName } from "../../../../src/catalog/Provider.ts"
+import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { audioExtensions } from "../../../../src/domain/Transcription.ts"
 import { none } from "../../../../src/domain/Usage.ts"
 import { openAiTranscription } from "../../../../src/providers/protocols/openai-transcription/OpenAiTranscription.ts"
-import type { Json } from "../../../../src/providers/protocols/Protocol.ts"
 import { recording } from "../../recordings.ts"
 import { failing, verdictOf } from "../wire.ts"
 
@@ -49,7 +49,7 @@ describe("the form", () => {
   })
 })
 
-const answers: ReadonlyArray<readonly [string, Json, string, object | undefined]> = [
+const answers: ReadonlyArray<readonly [string, JsonObject, string, object | undefined]> = [
   [
     "of OpenAI, which counts tokens",
     {

@@ -23,7 +23,7 @@ const read = (asking: WireCall): Result.Result<Prompt, string> => {
 
 const replied = (asking: WireCall, tokens = { fresh: 3, cacheRead: 2, cacheWrite5m: 1, cacheWrite1h: 4 }) => {
   const prompt = Result.getOrThrow(read(asking))
-  const directives = Directives.parse(prompt.lastUserText)
+  const directives = Directives.parseDirectives(prompt.lastUserText)
   return { prompt, reply: replyTo(prompt, { directives, promptTokens: tokens, createdSeconds: 0 }) }
 }
 
@@ -32,7 +32,7 @@ const plain = (asking: WireCall, { prompt, reply }: { prompt: Prompt; reply: Rep
 
 const streamed = (asking: WireCall, { prompt, reply }: { prompt: Prompt; reply: Reply }): Completion => {
   const reader = bedrockConverse.reader(asking)
-  const parser = EventStreamFrames.make()
+  const parser = EventStreamFrames.eventStreamParser()
   const frames = Result.getOrThrow(parser.read(bedrockWire.pieces(prompt, reply).map(({ frame }) => frame)))
   return fold([
     ...frames.flatMap((frame) => Result.getOrThrow(reader.step(frame))),
@@ -130,7 +130,9 @@ describe("the sandbox as Bedrock", () => {
       const { body, headers = {}, status } = bedrockWire.complain(complaint)
       const failure = bedrockConverse.failure({ status, headers, body: JSON.stringify(body) })
       assert.strictEqual(failing(Result.fail(failure)), expected)
-      const [frame] = Result.getOrThrow(EventStreamFrames.make().read([bedrockWire.complainInStream(complaint)]))
+      const [frame] = Result.getOrThrow(
+        EventStreamFrames.eventStreamParser().read([bedrockWire.complainInStream(complaint)])
+      )
       const step = frame && bedrockConverse.reader(call({})).step(frame)
       assert.strictEqual(step && failing(step), expected)
     }

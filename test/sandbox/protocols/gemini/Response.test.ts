@@ -5,7 +5,7 @@ import type { Completion } from "../../../../src/domain/Completion.ts"
 import type { ChatRequest, Message } from "../../../../src/domain/Conversation.ts"
 import { gemini } from "../../../../src/providers/protocols/gemini/Gemini.ts"
 import type { WireCall } from "../../../../src/providers/protocols/Protocol.ts"
-import { digest } from "../../../../src/sandbox/Digest.ts"
+import { sandboxDigest } from "../../../../src/sandbox/Digest.ts"
 import * as Directives from "../../../../src/sandbox/Directives.ts"
 import type { Prompt } from "../../../../src/sandbox/Prompt.ts"
 import { read } from "../../../../src/sandbox/protocols/gemini/Request.ts"
@@ -31,7 +31,7 @@ const ask = (request: Partial<ChatRequest>, stream = false): Completion => {
   const prompt = Result.getOrThrow(promptOf(call))
   assert.deepStrictEqual([prompt.model, prompt.stream], ["gemini-3-flash", stream])
   const reply = replyTo(prompt, {
-    directives: Directives.parse(prompt.lastUserText),
+    directives: Directives.parseDirectives(prompt.lastUserText),
     promptTokens: { fresh: 10, cacheRead: 5, cacheWrite5m: 0, cacheWrite1h: 0 },
     createdSeconds: 0
   })
@@ -71,7 +71,7 @@ describe("the sandbox as Gemini", () => {
     })
     assert.include(ask(turn(said.reasoningDetails)).content, "get_time at noon")
     assert.include(ask(turn([])).content, "get_time at noon")
-    const forged = said.reasoningDetails.map((detail) => ({ ...detail, data: digest("forged", 48) }))
+    const forged = said.reasoningDetails.map((detail) => ({ ...detail, data: sandboxDigest("forged", 48) }))
     const refusal = (text: RegExp, change: (body: string) => string, details = said.reasoningDetails) => {
       const { body, path } = Result.getOrThrow(gemini.encode(callFor(turn(details), false)))
       const result = read(JSON.parse(change(JSON.stringify(body))), path)

@@ -20,7 +20,7 @@ const asking = (request: Partial<ChatRequest>): WireCall =>
 const replied = (call: WireCall) => {
   const prompt = Result.getOrThrow(wire.read(bodyOf(openAiResponses, call), wire.path))
   const reply = replyTo(prompt, {
-    directives: Directives.parse(prompt.lastUserText),
+    directives: Directives.parseDirectives(prompt.lastUserText),
     promptTokens: { fresh: 10, cacheRead: 5, cacheWrite5m: 0, cacheWrite1h: 0 },
     createdSeconds: 0
   })
@@ -37,7 +37,7 @@ const streamed = (call: WireCall): Completion => {
   const bytes = wire.pieces(prompt, reply).map(({ frame }) => new TextEncoder().encode(frame))
   const reader = openAiResponses.reader(call)
   const events: Array<CompletionEvent> = []
-  for (const frame of Result.getOrThrow(SseFrames.make().read(bytes)))
+  for (const frame of Result.getOrThrow(SseFrames.sseParser().read(bytes)))
     events.push(...Result.getOrThrow(reader.step(frame)))
   return fold([...events, ...Result.getOrThrow(reader.finish())])
 }
@@ -104,7 +104,9 @@ describe("the sandbox as a Responses server", () => {
       const { body, status } = wire.complain(kind)
       const plainly = openAiResponses.failure({ status, headers: {}, body: JSON.stringify(body) })
       assert.strictEqual(verdictOf(plainly), verdict)
-      const [frame] = Result.getOrThrow(SseFrames.make().read([new TextEncoder().encode(wire.complainInStream(kind))]))
+      const [frame] = Result.getOrThrow(
+        SseFrames.sseParser().read([new TextEncoder().encode(wire.complainInStream(kind))])
+      )
       const step = openAiResponses.reader(asking({})).step(frame ?? assert.fail("no frame"))
       assert.strictEqual(Result.isFailure(step) ? verdictOf(step.failure) : "success", verdict)
     }

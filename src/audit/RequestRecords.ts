@@ -10,7 +10,7 @@ import { picodollars } from "../domain/Money.ts"
 import { leaseLifetime } from "../ledger/Lease.ts"
 import * as PriceList from "../receipts/PriceList.ts"
 import * as StoredReceipt from "../receipts/StoredReceipt.ts"
-import type { Evidence } from "./Judgement.ts"
+import type { RequestRecords } from "./RequestChecks.ts"
 
 /** Requests in one page. A receipt is a few kilobytes. */
 const pageSize = 500
@@ -80,8 +80,9 @@ const page = Effect.fnUntraced(function* (after: string) {
 
 /** What cannot be read is a finding like any other, not the end of the audit. */
 const evidenceOf = Effect.fnUntraced(function* (row: Row) {
-  const receipt = row.receipt === null ? "none" : yield* Effect.orElseSucceed(StoredReceipt.decode(row.receipt), unread)
-  const price = row.price === null ? undefined : yield* Effect.orElseSucceed(PriceList.decode(row.price), nothing)
+  const receipt =
+    row.receipt === null ? "none" : yield* Effect.orElseSucceed(StoredReceipt.decodeReceipt(row.receipt), unread)
+  const price = row.price === null ? undefined : yield* Effect.orElseSucceed(PriceList.decodePrice(row.price), nothing)
   const endedAt = typeof receipt === "object" ? receipt.atMillis + receipt.durationMillis : 0
   return {
     request: requestId(row.id),
@@ -94,7 +95,7 @@ const evidenceOf = Effect.fnUntraced(function* (row: Row) {
     })),
     holds: (row.holds ?? []).map((organization) => organizationId(organization)),
     settling: row.running && Math.max(endedAt, row.charged_at ?? 0) > row.now - settlingMillis
-  } satisfies Evidence
+  } satisfies RequestRecords
 })
 
 const unread = () => "unreadable" as const
@@ -110,4 +111,4 @@ const pages = Stream.paginate(start, (after) =>
 )
 
 /** To be read in a transaction, which makes it one moment. */
-export const requests = Stream.unwrap(Effect.as(byIndex, pages))
+export const requestRecords = Stream.unwrap(Effect.as(byIndex, pages))

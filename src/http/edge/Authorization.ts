@@ -11,7 +11,7 @@ import { EndpointNotAllowed, InternalError, RateLimitExceeded, Unauthorized } fr
 import { type Caller, endpointNames } from "../../domain/Caller.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
-export const layer = Layer.effect(
+export const authorizationLayer = Layer.effect(
   Authorization,
   Effect.gen(function* () {
     const keys = yield* ApiKeys
@@ -23,14 +23,14 @@ export const layer = Layer.effect(
         .pipe(
           Effect.catchTag("RateLimited", ({ limit, retryAfter }) =>
             Effect.andThen(
-              ResponseHeaders.add(
+              ResponseHeaders.addHeaders(
                 rateLimitHeaders({ limit, remaining: 0, resetMillis: Duration.toMillis(retryAfter) })
               ),
               Effect.fail(RateLimitExceeded.of(`This API key may make ${limit} requests per minute`, retryAfter))
             )
           )
         )
-      yield* ResponseHeaders.add(rateLimitHeaders(status))
+      yield* ResponseHeaders.addHeaders(rateLimitHeaders(status))
     })
 
     return Authorization.of({

@@ -11,7 +11,7 @@ const pageSize = 500
 /** Before every id. */
 const start = "00000000-0000-0000-0000-000000000000"
 
-export interface Account extends Balance {
+export interface CreditAccount extends Balance {
   readonly organization: OrganizationId
 }
 
@@ -21,13 +21,13 @@ interface Row {
   readonly held: bigint
 }
 
-const accountOf = (row: Row): Account => ({
+const accountOf = (row: Row): CreditAccount => ({
   organization: organizationId(row.organization_id),
   available: picodollars(row.balance),
   held: picodollars(row.held)
 })
 
-export const accounts = Stream.paginate(start, (after) =>
+export const creditAccounts = Stream.paginate(start, (after) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const rows = yield* sql<Row>`

@@ -4,15 +4,15 @@
  */
 import type { Demand, DemandModel } from "./Demand.ts"
 import { type Requirements, requirementsOf } from "./Eligibility.ts"
-import type { Ask } from "./Router.ts"
+import type { RoutingRequest } from "./RoutingRequest.ts"
 
-export interface AskFeatures {
+export interface RequestFeatures {
   readonly needs: Requirements
   /** `undefined` when the conversation was not looked at, because images or audio are part of it. */
   readonly demand: Demand | undefined
 }
 
-export const featuresOf = (ask: Ask, demandModel: DemandModel): AskFeatures => {
+export const featuresOf = (ask: RoutingRequest, demandModel: DemandModel): RequestFeatures => {
   const needs = requirementsOf(ask)
   return { needs, demand: needs.image || needs.audio ? undefined : demandModel.predict(ask.request) }
 }

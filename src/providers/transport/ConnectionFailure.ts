@@ -6,7 +6,7 @@ import { type Failure, transient } from "../../domain/Failure.ts"
 const timeoutCodes: ReadonlySet<string> = new Set(["UND_ERR_CONNECT_TIMEOUT", "ETIMEDOUT", "UND_ERR_HEADERS_TIMEOUT"])
 
 /** The failure behind an error of the HTTP client. */
-export const classify = (error: HttpClientError.HttpClientError): Failure => {
+export const connectionFailure = (error: HttpClientError.HttpClientError): Failure => {
   const code = codeOf(error.reason.cause)
   return timeoutCodes.has(code)
     ? transient("timeout", `The provider could not be reached in time (${code}).`)

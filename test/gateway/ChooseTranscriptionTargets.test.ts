@@ -3,7 +3,7 @@ import { Effect, Layer, Result } from "effect"
 
 import { Catalog } from "../../src/catalog/Catalog.ts"
 import type { Model } from "../../src/catalog/Model.ts"
-import { ChooseTranscribers } from "../../src/gateway/ChooseTranscribers.ts"
+import { ChooseTranscriptionTargets } from "../../src/gateway/ChooseTranscriptionTargets.ts"
 import { targetOf } from "./calls.ts"
 
 const chat = (id: string, audio: boolean): Model => ({ ...targetOf(id).model, modalities: { image: false, audio } })
@@ -26,8 +26,10 @@ const resolve = (name: string | undefined, options: { models?: ReadonlyArray<Mod
     }
   })
   const transcriptionModel = options.standard ?? "gpt-4o-transcribe"
-  const layer = ChooseTranscribers.layer({ serviceName: "acme", transcriptionModel }).pipe(Layer.provide(catalog))
-  return Effect.flatMap(ChooseTranscribers, (transcribers) => transcribers.resolve(name)).pipe(
+  const layer = ChooseTranscriptionTargets.layer({ serviceName: "acme", transcriptionModel }).pipe(
+    Layer.provide(catalog)
+  )
+  return Effect.flatMap(ChooseTranscriptionTargets, (transcribers) => transcribers.resolve(name)).pipe(
     Effect.map(({ targets }) => targets.map(({ model }) => String(model.id)).join(" ")),
     Effect.provide(layer),
     Effect.result,

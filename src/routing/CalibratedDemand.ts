@@ -41,7 +41,7 @@ const rounded = levelsOfKinds.map((levels) =>
   }))
 )
 
-export const firm = (demand: Demand): Demand => {
+export const calibrated = (demand: Demand): Demand => {
   const peaks = kindsOfWork.map((kind) => Math.max(...kind.map((axis) => demand.levels[axis])))
   const top = Math.max(...peaks)
   const kind = peaks.findIndex((peak) => peak >= nearPeak * top)

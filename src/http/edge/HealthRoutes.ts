@@ -17,7 +17,7 @@ export interface HealthOptions {
 
 const pingTimeout = Duration.seconds(2)
 
-export const layer = (options: HealthOptions) =>
+export const healthRoutesLayer = (options: HealthOptions) =>
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
       const { models } = yield* Catalog

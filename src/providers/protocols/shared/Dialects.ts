@@ -4,8 +4,8 @@
  */
 import type { DialectName } from "../../../catalog/Provider.ts"
 import type { AudioFormat } from "../../../domain/Conversation.ts"
-import type { Json } from "../Protocol.ts"
-import type { IdRuleName } from "../shared/WireIds.ts"
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import type { IdRuleName } from "./WireIds.ts"
 
 /** The member that says whether to think, in each of the forms there are. */
 export const thinkingSwitches = {
@@ -18,7 +18,7 @@ export const thinkingSwitches = {
   chat_template_kwargs: (on) => ({ chat_template_kwargs: { enable_thinking: on } }),
   /** OpenRouter's whole object, which holds more than a switch: see `OpenAiChatRequest`. */
   reasoning: () => ({})
-} as const satisfies Record<string, (on: boolean) => Json>
+} as const satisfies Record<string, (on: boolean) => JsonObject>
 
 export interface Dialect {
   readonly maxTokens: "max_completion_tokens" | "max_tokens"
@@ -57,9 +57,9 @@ export interface Dialect {
   /** Where the cache affinity of a session goes, beside `prompt_cache_key`. */
   readonly affinity?: { readonly header?: string; readonly field?: string }
   /** Members every request has, those with thinking models, and those of a stream with tools. */
-  readonly constants: Json
-  readonly reasoningConstants: Json
-  readonly toolStreamConstants: Json
+  readonly constants: JsonObject
+  readonly reasoningConstants: JsonObject
+  readonly toolStreamConstants: JsonObject
 }
 
 /** What is true of a server that copies OpenAI and nothing is known about. */

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 
 import { axes } from "../../src/catalog/Model.ts"
-import { firm, kindsOfWork } from "../../src/routing/FirmDemand.ts"
+import { calibrated, kindsOfWork } from "../../src/routing/CalibratedDemand.ts"
 import { flatProfile } from "./TestModels.ts"
 
 const Level = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
@@ -20,8 +20,8 @@ describe("FirmDemand", () => {
         0.1,
         Object.fromEntries(drawn.levels.slice(0, axes.length).map((l, at) => [axes[at], l]))
       )
-      const found = firm({ levels, difficulty: drawn.difficulty })
-      assert.strictEqual(firm(found), found)
+      const found = calibrated({ levels, difficulty: drawn.difficulty })
+      assert.strictEqual(calibrated(found), found)
       assert.isTrue(axes.every((axis) => found.levels[axis] <= found.difficulty))
     }
   )
@@ -29,11 +29,11 @@ describe("FirmDemand", () => {
   it("does not move for a small change of level or difficulty", () => {
     const demand = { levels: flatProfile(0.2, { coding: 0.5 }), difficulty: 0.5 }
     const near = { levels: flatProfile(0.25, { coding: 0.4, agentic: 0.41 }), difficulty: 0.6 }
-    assert.strictEqual(firm(demand), firm(near))
-    assert.notStrictEqual(firm(demand), firm({ ...demand, difficulty: 0.95 }))
+    assert.strictEqual(calibrated(demand), calibrated(near))
+    assert.notStrictEqual(calibrated(demand), calibrated({ ...demand, difficulty: 0.95 }))
     // Where hard work begins decides what most requests cost.
-    assert.strictEqual(firm(demand), firm({ ...demand, difficulty: 0.77 }))
-    assert.notStrictEqual(firm(demand), firm({ ...demand, difficulty: 0.79 }))
-    assert.notStrictEqual(firm(demand), firm({ ...demand, levels: flatProfile(0.2, { math: 0.5 }) }))
+    assert.strictEqual(calibrated(demand), calibrated({ ...demand, difficulty: 0.77 }))
+    assert.notStrictEqual(calibrated(demand), calibrated({ ...demand, difficulty: 0.79 }))
+    assert.notStrictEqual(calibrated(demand), calibrated({ ...demand, levels: flatProfile(0.2, { math: 0.5 }) }))
   })
 })

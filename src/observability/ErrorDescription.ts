@@ -2,7 +2,7 @@
 import { Predicate } from "effect"
 
 /** The messages of an error and of what caused it. What a message repeats is said once. */
-export const explanationOf = (error: unknown): string => {
+export const describeError = (error: unknown): string => {
   const messages: Array<string> = []
   for (
     let at = error;

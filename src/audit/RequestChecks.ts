@@ -27,10 +27,10 @@ export const checks = {
   unexplained_charge: "a charge has no receipt, so nothing says what it was for"
 } as const
 
-export type Check = keyof typeof checks
+export type CheckName = keyof typeof checks
 
 export interface Finding {
-  readonly check: Check
+  readonly check: CheckName
   readonly organization: OrganizationId
   readonly request?: RequestId
   readonly expected?: string
@@ -43,7 +43,7 @@ export interface Charge {
 }
 
 /** All that is stored of one request. */
-export interface Evidence {
+export interface RequestRecords {
   readonly request: RequestId
   /** Under which the receipt is filed; `undefined` without one. */
   readonly organization: OrganizationId | undefined
@@ -58,7 +58,7 @@ export interface Evidence {
 
 type Fault = Pick<Finding, "check" | "expected" | "found">
 
-export const judge = (evidence: Evidence): ReadonlyArray<Finding> => {
+export const checkRequest = (evidence: RequestRecords): ReadonlyArray<Finding> => {
   const { charges, holds, request } = evidence
   const organization = evidence.organization ?? charges[0]?.organization ?? holds[0]
   if (organization === undefined) return []
@@ -70,7 +70,7 @@ export const judge = (evidence: Evidence): ReadonlyArray<Finding> => {
 }
 
 /** The receipt by itself: do its tokens, its rates and its cost agree with the price in force? */
-function* faultsOfReceipt({ price, receipt }: Evidence): Generator<Fault> {
+function* faultsOfReceipt({ price, receipt }: RequestRecords): Generator<Fault> {
   if (receipt === "none") return
   if (receipt === "unreadable") return yield { check: "unreadable_receipt" }
   const { cost, usage } = receipt
@@ -93,7 +93,7 @@ function* faultsOfReceipt({ price, receipt }: Evidence): Generator<Fault> {
 }
 
 /** The journal and the hold against the receipt. */
-function* faultsOfJournal({ charges, holds, receipt, settling }: Evidence): Generator<Fault> {
+function* faultsOfJournal({ charges, holds, receipt, settling }: RequestRecords): Generator<Fault> {
   const organization = typeof receipt === "object" ? receipt.organization : undefined
   const charge = charges.find((one) => one.organization === organization) ?? charges[0]
   if (charges.length > 1) yield { check: "repeated_charge", expected: "1", found: String(charges.length) }

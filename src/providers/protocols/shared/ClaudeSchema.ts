@@ -2,8 +2,8 @@
  * JSON Schemas as Anthropic takes them. Answer schemas must close every object and may not use most limits; what cannot
  * be enforced there is said in the description, so that the model still knows it.
  */
-import { asArray, asObject, asObjects, type Fields } from "../shared/Field.ts"
-import { within } from "../shared/JsonSchema.ts"
+import { asArray, asObject, asObjects, type Fields } from "./Field.ts"
+import { within } from "./JsonSchema.ts"
 
 const unsupportedKeywords = new Set([
   "minimum",

@@ -1,7 +1,7 @@
 /** All that the sandbox remembers: cached prefixes and faults already shown. Bounded; the oldest entry goes first. */
 import { Clock, Duration, Effect } from "effect"
 
-import { digest } from "./Digest.ts"
+import { sandboxDigest } from "./Digest.ts"
 import type { Fault } from "./Directives.ts"
 import { countTokens, type Prompt, type PromptTokens } from "./Prompt.ts"
 
@@ -10,30 +10,30 @@ const maxEntries = 10_000
 const seenFor = Duration.minutes(1)
 const lifetimes = { "5m": Duration.minutes(5), "1h": Duration.hours(1) } as const
 
-export interface Recall {
+export interface SandboxMemory {
   /** The faults of a prompt that apply at this endpoint, now. */
-  readonly applying: (faults: ReadonlyArray<Fault>, place: Place) => Effect.Effect<ReadonlyArray<Fault>>
+  readonly applying: (faults: ReadonlyArray<Fault>, place: FaultContext) => Effect.Effect<ReadonlyArray<Fault>>
   /** Prompt tokens by bucket; remembers the prompt's marked prefixes. */
   readonly promptTokens: (prompt: Prompt) => Effect.Effect<PromptTokens>
 }
 
 /** Where a message arrived. */
-export interface Place {
+export interface FaultContext {
   readonly message: string
   readonly model: string
   /** Tells endpoints apart that serve models of the same name. */
   readonly account: string
 }
 
-export const make = (): Recall => {
-  const prefixes = makeMemory<true>()
-  const firstEndpoints = makeMemory<string>()
-  const shown = makeMemory<true>()
-  const applies = (fault: Fault, place: Place, now: number): boolean => {
+export const makeSandboxMemory = (): SandboxMemory => {
+  const prefixes = makeExpiringMap<true>()
+  const firstEndpoints = makeExpiringMap<string>()
+  const shown = makeExpiringMap<true>()
+  const applies = (fault: Fault, place: FaultContext, now: number): boolean => {
     if (fault.on !== undefined && !isSameModel(fault.on, place.model)) return false
     if (fault.when === "always") return true
     const until = now + Duration.toMillis(seenFor)
-    const message = digest(`${fault.name}:${place.message}`, 24)
+    const message = sandboxDigest(`${fault.name}:${place.message}`, 24)
     if (fault.when === "once") {
       const isNew = shown.get(message, now) === undefined
       if (isNew) shown.set(message, true, until)
@@ -46,12 +46,12 @@ export const make = (): Recall => {
   }
   const tokensOf = ({ text, breakpoints }: Prompt, now: number): PromptTokens => {
     const total = countTokens(text)
-    const known = breakpoints.findLast(({ prefix }) => prefixes.get(digest(prefix, 24), now) !== undefined)
+    const known = breakpoints.findLast(({ prefix }) => prefixes.get(sandboxDigest(prefix, 24), now) !== undefined)
     const cacheRead = known === undefined ? 0 : Math.min(countTokens(known.prefix), total)
     const writes = { "5m": 0, "1h": 0 }
     let covered = cacheRead
     for (const { prefix, ttl } of breakpoints) {
-      prefixes.set(digest(prefix, 24), true, now + Duration.toMillis(lifetimes[ttl]))
+      prefixes.set(sandboxDigest(prefix, 24), true, now + Duration.toMillis(lifetimes[ttl]))
       const reach = Math.min(countTokens(prefix), total)
       writes[ttl] += Math.max(0, reach - covered)
       covered = Math.max(covered, reach)
@@ -69,7 +69,7 @@ export const make = (): Recall => {
 const isSameModel = (one: string, other: string): boolean =>
   one === other || one.endsWith(`/${other}`) || other.endsWith(`/${one}`)
 
-const makeMemory = <A>() => {
+const makeExpiringMap = <A>() => {
   const entries = new Map<string, { readonly value: A; readonly until: number }>()
   return {
     get: (key: string, now: number): A | undefined => {

@@ -2,7 +2,7 @@
  * What a text looks like, in few numbers between 0 and about 1: how long, how many digits, which marks, which scripts.
  * They carry over from one kind of text to another better than words do.
  */
-import { type Kind, kinds } from "./Characters.ts"
+import { type CharacterKind, characterKinds } from "./Characters.ts"
 import type { TextFeatures } from "./TextFeatures.ts"
 
 /** In the order of the columns of the weights. */
@@ -34,7 +34,7 @@ export const surfaceNames = [
 ] as const
 export const surfaceCount = surfaceNames.length
 
-const at = (kind: Kind): number => kinds.indexOf(kind)
+const at = (kind: CharacterKind): number => characterKinds.indexOf(kind)
 const [digit, operator, codeMark, backtick, backslash] = [
   at("digit"),
   at("operator"),
