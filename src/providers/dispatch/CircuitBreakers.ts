@@ -1,98 +1,125 @@
 /**
- * Circuit breakers, one per endpoint. An endpoint that fails on its own account rests for a while; what the client did
- * (left, sent an invalid request) never moves a breaker.
+ * Circuit breakers, one per endpoint. A closed breaker lets calls through, an open one rejects them, and a half-open one
+ * lets a single probe through, which closes or reopens it. What the client did (left, sent an invalid request) is never
+ * counted.
  *
- * Two policies share each circuit. Ordinary faults open it when half of the last calls failed; a fault that says how
- * long it will last (a 429 with `retry-after`, an account out of order) opens it at once and for that long.
+ * One policy decides when a breaker opens: when half of the last calls failed, or at once when a failure says how long
+ * it will last (a 429 with `retry-after`, a refused account). The library's `CircuitBreaker` cannot do both. It takes one
+ * trip policy, either a rate or a number of failures in a row, and neither looks at `retryAfter`: the hint never opens a
+ * circuit, it only lengthens an opening, and never to less than `openDuration`. So this service applies its policy to the
+ * library's `CircuitBreakerStore`, which keeps the state of each circuit. That is also the cheaper way: the library
+ * replays the schedule of `openDuration` after every success.
  */
-import { Context, Data, Duration, Effect, Exit, Layer, Schedule } from "effect"
+import { Context, Data, Duration, Effect, Exit, Layer, Option, Scope } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 
 import { type Failure, policyOf } from "../../domain/Failure.ts"
 import type { EndpointId } from "../../domain/Ids.ts"
 
-/** The endpoint was not called because its breaker is open. */
-export class CircuitOpen extends Data.TaggedError("Resting")<{
-  /** Until a call is let through. Zero while another call probes the endpoint. */
+/** The endpoint was not called because its breaker is open, or half-open with its probe still running. */
+export class CircuitOpen extends Data.TaggedError("CircuitOpen")<{
+  /** Until the next call is let through; zero while a probe is running. */
   readonly retryAfter: Duration.Duration
 }> {}
 
-/** Opens when 5 or more of the last 10 calls failed. */
-const ordinaryFaults = CircuitBreaker.rate({ threshold: 0.5, minimumCalls: 5, size: 10 })
-/** The first rest, doubled each time the probe after it fails, up to the longest. */
-const firstRest = Duration.seconds(5)
-const longestRest = Duration.minutes(1)
-/** How long an account that was refused is left alone: somebody has to fix a key or a bill. */
-const accountRest = Duration.minutes(5)
-/** The longest rest that a provider may ask for. */
-const longestAskedRest = Duration.minutes(15)
+/** Opens a breaker when at least half of the last 10 calls failed, and no fewer than 5 were made. */
+const failureRate = CircuitBreaker.rate({ threshold: 0.5, minimumCalls: 5, size: 10 })
+/** The first opening. Each probe that fails doubles it, up to the longest. */
+const firstOpening = Duration.seconds(5)
+const longestOpening = Duration.minutes(1)
+
+/** Opens a breaker at once. */
+const singleFailure = CircuitBreaker.consecutive(1)
+/** Limits for the opening that a provider asks for with `retry-after`. */
+const shortestAskedOpening = Duration.seconds(1)
+const longestAskedOpening = Duration.minutes(15)
+/** The opening after our account was refused: a person has to replace a key or pay a bill. */
+const refusedAccountOpening = Duration.minutes(5)
 
 export class CircuitBreakers extends Context.Service<
   CircuitBreakers,
   {
-    /** Runs a call and counts its outcome, unless the endpoint rests. */
+    /** Runs a call and counts its outcome. A call that the breaker rejects is not run and fails with `CircuitOpen`. */
     readonly guard: <A, R>(
       endpoint: EndpointId,
       call: Effect.Effect<A, Failure, R>
     ) => Effect.Effect<A, Failure | CircuitOpen, R>
-    /** Counts a fault that came after its call had succeeded: a stream that broke. */
-    readonly report: (endpoint: EndpointId, failure: Failure) => Effect.Effect<void>
+    /** Counts a failure that came after its call had succeeded, such as a stream that broke. */
+    readonly countFailure: (endpoint: EndpointId, failure: Failure) => Effect.Effect<void>
   }
->()("tollgate/providers/dispatch/CircuitBreakers/Health") {
-  /** Breakers of this process. Replicas learn of a fault each on their own, within a few calls. */
+>()("tollgate/providers/dispatch/CircuitBreakers") {
+  /** The breakers of this process. Each replica notices a fault for itself, within a few calls. */
   static readonly layer = Layer.effect(
     CircuitBreakers,
     Effect.gen(function* () {
-      const ordinary = yield* CircuitBreaker.make({ tripPolicy: ordinaryFaults, openDuration: rests })
-      const lasting = yield* CircuitBreaker.make({
-        tripPolicy: CircuitBreaker.consecutive(1),
-        openDuration: "1 second",
-        maxOpenDuration: longestAskedRest
-      })
+      const store = yield* CircuitBreaker.CircuitBreakerStore
 
-      const restFor = (endpoint: EndpointId, failure: Failure) => {
-        const rest = restAskedBy(failure)
-        return rest === undefined
-          ? Effect.void
-          : Effect.fail(failure).pipe(
-              lasting.execute({ key: endpoint, classify: () => CircuitBreaker.failure({ retryAfter: rest }) }),
-              Effect.ignore
-            )
-      }
-      const guard = <A, R>(endpoint: EndpointId, call: Effect.Effect<A, Failure, R>) =>
-        call.pipe(
-          ordinary.execute({ key: endpoint, classify }),
-          Effect.catchTag("CircuitBreakerError", resting),
-          Effect.tapError((error) => (error._tag === "Failure" ? restFor(endpoint, error) : Effect.void))
+      const admit = (endpoint: EndpointId) => Effect.catch(store.admit(endpoint), rejected)
+
+      const count = (endpoint: EndpointId, admission: CircuitBreaker.Admission, exit: Exit.Exit<unknown, Failure>) =>
+        Effect.orDie(
+          store.record({
+            key: endpoint,
+            generation: admission.generation,
+            outcome: outcomeOf(exit),
+            tripPolicy: failureRate,
+            openFor: openingAfter(admission.consecutiveOpenings)
+          })
         )
-      const report = (endpoint: EndpointId, failure: Failure) => Effect.ignore(guard(endpoint, Effect.fail(failure)))
-      return CircuitBreakers.of({ guard, report })
+
+      /** Opens a breaker that the failure rate has left closed. */
+      const openAtOnce = (endpoint: EndpointId, openFor: Duration.Duration) =>
+        admit(endpoint).pipe(
+          Effect.flatMap(({ generation }) =>
+            store.record({ key: endpoint, generation, outcome: "Failure", tripPolicy: singleFailure, openFor })
+          ),
+          Effect.scoped,
+          Effect.ignore
+        )
+
+      const record = (endpoint: EndpointId, admission: CircuitBreaker.Admission, exit: Exit.Exit<unknown, Failure>) => {
+        const counted = count(endpoint, admission, exit)
+        const asked = askedOpening(exit)
+        return asked === undefined ? counted : Effect.andThen(counted, openAtOnce(endpoint, asked))
+      }
+
+      const guard = <A, R>(endpoint: EndpointId, call: Effect.Effect<A, Failure, R>) =>
+        Effect.uninterruptibleMask((restore) =>
+          Effect.scopedWith((scope) =>
+            Effect.flatMap(Scope.provide(admit(endpoint), scope), (admission) =>
+              Effect.onExit(restore(call), (exit) => record(endpoint, admission, exit))
+            )
+          )
+        )
+
+      const countFailure = (endpoint: EndpointId, failure: Failure) =>
+        Effect.ignore(guard(endpoint, Effect.fail(failure)))
+
+      return CircuitBreakers.of({ guard, countFailure })
     })
   ).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
 }
 
-const rests = Schedule.min([Schedule.exponential(firstRest), Schedule.spaced(longestRest)])
+/** How long a breaker stays open after it has opened `consecutiveOpenings` times before. */
+const openingAfter = (consecutiveOpenings: number): Duration.Duration =>
+  Duration.min(Duration.times(firstOpening, 2 ** consecutiveOpenings), longestOpening)
 
-const classify = <A>(exit: Exit.Exit<A, Failure>): CircuitBreaker.Outcome => {
-  if (Exit.isSuccess(exit)) return CircuitBreaker.success
+const outcomeOf = (exit: Exit.Exit<unknown, Failure>): CircuitBreaker.Outcome["_tag"] => {
+  if (Exit.isSuccess(exit)) return "Success"
   const failure = Exit.findErrorOption(exit)
-  return failure._tag === "Some" && policyOf(failure.value).providerFault
-    ? CircuitBreaker.failure()
-    : CircuitBreaker.ignored
+  return Option.isSome(failure) && policyOf(failure.value).providerFault ? "Failure" : "Ignored"
 }
 
-const restAskedBy = (failure: Failure): Duration.Duration | undefined => {
-  switch (failure.reason._tag) {
-    case "Transient":
-      return failure.reason.retryAfter
-    case "Credentials":
-      return accountRest
-    default:
-      return undefined
-  }
+/** How long the endpoint should be left alone because of this outcome, where the outcome says so. */
+const askedOpening = (exit: Exit.Exit<unknown, Failure>): Duration.Duration | undefined => {
+  const reason = Option.getOrUndefined(Exit.findErrorOption(exit))?.reason
+  if (reason?._tag === "Credentials") return refusedAccountOpening
+  return reason?._tag === "Transient" && reason.retryAfter !== undefined
+    ? Duration.clamp(reason.retryAfter, { minimum: shortestAskedOpening, maximum: longestAskedOpening })
+    : undefined
 }
 
-const resting = ({ reason }: CircuitBreaker.CircuitBreakerError): Effect.Effect<never, CircuitOpen> =>
+const rejected = ({ reason }: CircuitBreaker.CircuitBreakerError): Effect.Effect<never, CircuitOpen> =>
   reason._tag === "CircuitBreakerStoreError"
     ? Effect.die(reason)
     : Effect.fail(new CircuitOpen({ retryAfter: reason._tag === "CircuitOpen" ? reason.retryAfter : Duration.zero }))

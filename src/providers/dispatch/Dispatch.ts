@@ -94,7 +94,7 @@ const make = Effect.fnUntraced(function* (options: Parameters<typeof Dispatch.la
       const attempt = (target: Target) =>
         Effect.map(keptIn(scope, upstream.open(target, question)), (events) =>
           Stream.fromPull(Effect.succeed(events)).pipe(
-            Stream.tapError((failure) => health.report(target.endpoint.id, failure))
+            Stream.tapError((failure) => health.countFailure(target.endpoint.id, failure))
           )
         )
       return yield* walk({ targets: call.targets, limits, health, attempt, refusal: Stream.fromIterable(refused) })
