@@ -18,7 +18,7 @@ import { HttpTransport } from "../transport/HttpTransport.ts"
 import * as Timeouts from "../transport/Timeouts.ts"
 import * as ChatTranscription from "./ChatTranscription.ts"
 import { CircuitBreakers } from "./CircuitBreakers.ts"
-import { walk } from "./Failover.ts"
+import { failover } from "./Failover.ts"
 import * as Failover from "./FailoverRules.ts"
 import type { Exhausted, ProviderAnswer } from "./ProviderAnswer.ts"
 import * as Upstream from "./ProviderCalls.ts"
@@ -76,7 +76,7 @@ export class Dispatch extends Context.Service<
 }
 
 const make = Effect.fnUntraced(function* (options: Parameters<typeof Dispatch.layerWith>[0]) {
-  const health = yield* CircuitBreakers
+  const breakers = yield* CircuitBreakers
   const upstream = yield* Upstream.makeProviderCalls(options.protocols, options.timeouts)
   const images = yield* ImageFetch
   const { limits } = options
@@ -86,7 +86,7 @@ const make = Effect.fnUntraced(function* (options: Parameters<typeof Dispatch.la
     complete: Effect.fn("Dispatch.complete")(function* (call) {
       const question = yield* questionOf(call)
       const attempt = (target: Target) => upstream.complete(target, question)
-      return yield* walk({ targets: call.targets, limits, health, attempt, refusal: refused })
+      return yield* failover({ targets: call.targets, limits, breakers, attempt, refusal: refused })
     }),
     open: Effect.fn("Dispatch.open")(function* (call) {
       const scope = yield* Effect.scope
@@ -94,15 +94,21 @@ const make = Effect.fnUntraced(function* (options: Parameters<typeof Dispatch.la
       const attempt = (target: Target) =>
         Effect.map(keptIn(scope, upstream.open(target, question)), (events) =>
           Stream.fromPull(Effect.succeed(events)).pipe(
-            Stream.tapError((failure) => health.countFailure(target.endpoint.id, failure))
+            Stream.tapError((failure) => breakers.countFailure(target.endpoint.id, failure))
           )
         )
-      return yield* walk({ targets: call.targets, limits, health, attempt, refusal: Stream.fromIterable(refused) })
+      return yield* failover({
+        targets: call.targets,
+        limits,
+        breakers,
+        attempt,
+        refusal: Stream.fromIterable(refused)
+      })
     }),
     transcribe: Effect.fn("Dispatch.transcribe")(function* ({ request, targets }) {
       const question = yield* Effect.cached(Effect.sync(() => ChatTranscription.questionOf(request)))
       const attempt = (target: Target) => upstream.transcribe(target, { request, question })
-      return yield* walk({ targets, limits, health, attempt })
+      return yield* failover({ targets, limits, breakers, attempt })
     })
   })
 })

@@ -1,72 +1,102 @@
 /**
- * Ranked failover. Walks the targets in order until one answers; a failure that another target may not share moves on.
- * Retries, breakers and the deadline are the same whatever is asked.
+ * Ranked failover: the targets are called in order until one of them answers. It is an `ExecutionPlan` with a step per
+ * target. A step retries its target on a schedule, inside the target's circuit breaker, so that a breaker counts one
+ * outcome per target and request. The retries are therefore not the plan's own, which would run outside the breaker, and
+ * whose schedule would also delay the first try of every step but the first.
+ *
+ * Nothing here depends on what is asked: plain answers, streams and transcriptions fail over alike.
  */
-import { Array as Arr, Duration, Effect, Order, Result } from "effect"
+import { Array as Arr, Context, Duration, Effect, ExecutionPlan, Order, Result } from "effect"
 
 import type { Attempt } from "../../domain/Attempt.ts"
 import { type Failure, transient } from "../../domain/Failure.ts"
 import type { CircuitBreakers, CircuitOpen } from "./CircuitBreakers.ts"
-import * as Failover from "./FailoverRules.ts"
+import * as FailoverRules from "./FailoverRules.ts"
 import { Exhausted, type ProviderAnswer } from "./ProviderAnswer.ts"
 import type { Target } from "./Target.ts"
 
-export interface Walk<A> {
+export interface FailoverOptions<A> {
+  /** In order of preference. */
   readonly targets: readonly [Target, ...Array<Target>]
-  readonly limits: Failover.FailoverLimits
-  readonly health: CircuitBreakers["Service"]
+  readonly limits: FailoverRules.FailoverLimits
+  readonly breakers: CircuitBreakers["Service"]
   readonly attempt: (target: Target) => Effect.Effect<A, Failure>
-  /** The answer when a provider refuses the content. Left out, the refusal is a failure. */
+  /** The answer when a provider refuses the content. Without it, a refusal is a failure. */
   readonly refusal?: A
 }
 
-/** What a walk has learned so far. */
-interface Journal {
+/** What has happened so far to one request. */
+interface Progress {
   readonly attempts: Array<Attempt>
   /** The last failure of each target that was called. */
-  readonly verdicts: Array<Failure>
-  /** Targets that were passed by, with the time until their breaker opens. */
-  readonly resting: Array<{ readonly target: Target; readonly opensIn: Duration.Duration }>
+  readonly failures: Array<FailoverRules.TargetFailure>
+  /** Targets that were not called because of their breakers, with the time until those let a call through. */
+  readonly skipped: Array<{ readonly target: Target; readonly retryAfter: Duration.Duration }>
   tries: number
 }
 
-/** The answer of the first target that gives one. When all of them rest, the one that rests least is called anyway. */
-export const walk = Effect.fnUntraced(function* <A>(options: Walk<A>) {
-  const { limits, health } = options
-  const journal: Journal = { attempts: [], verdicts: [], resting: [], tries: 0 }
-  const visits = Effect.gen(function* () {
-    let ahead: ReadonlyArray<Target> = options.targets
-    while (Arr.isReadonlyArrayNonEmpty(ahead) && journal.tries < limits.tries) {
-      const target = Arr.headNonEmpty(ahead)
-      const others = Arr.tailNonEmpty(ahead)
-      const call = visit(options, journal, target, others.length > 0)
-      const outcome = yield* Effect.result(health.guard(target.endpoint.id, call))
-      if (Result.isSuccess(outcome)) return outcome.success
-      ahead = outcome.failure._tag === "Failure" ? Failover.remaining(target, others, outcome.failure) : others
-      note(journal, target, outcome.failure)
-    }
-    const least = Arr.sort(journal.resting, byRest)[0]
-    if (journal.verdicts.length > 0 || least === undefined) return yield* exhausted(journal)
-    return yield* visit(options, journal, least.target, false).pipe(
-      Effect.tapError((failure) => Effect.sync(() => note(journal, least.target, failure))),
-      Effect.catch(() => exhausted(journal))
+/** What the plan provides to a step. */
+class CurrentStep extends Context.Service<
+  CurrentStep,
+  {
+    readonly target: Target
+    /** The targets that are ranked after it. */
+    readonly fallbacks: ReadonlyArray<Target>
+  }
+>()("tollgate/providers/dispatch/Failover/CurrentStep") {}
+
+/** The answer of the first target that gives one. When every breaker is open, the one that closes first is overruled. */
+export const failover = <A>(options: FailoverOptions<A>): Effect.Effect<ProviderAnswer<A>, Exhausted> =>
+  Effect.suspend(() => {
+    const { breakers, limits, targets } = options
+    const progress: Progress = { attempts: [], failures: [], skipped: [], tries: 0 }
+    const mayAnswer = (target: Target) => FailoverRules.mayAnswer(target, progress.failures)
+
+    const plan = ExecutionPlan.make(
+      ...Arr.map(targets, (target, index) => ({
+        provide: Context.make(CurrentStep, { target, fallbacks: targets.slice(index + 1) }),
+        attempts: 1,
+        // Asked before each step but the first, and again after it.
+        while: () => progress.tries < limits.tries && mayAnswer(target)
+      }))
+    )
+    const step = Effect.flatMap(CurrentStep, ({ fallbacks, target }) =>
+      callTarget(options, progress, target, () => fallbacks.some(mayAnswer)).pipe(
+        (call) => breakers.guard(target.endpoint.id, call),
+        Effect.tapError((error) => Effect.sync(() => noteError(progress, target, error)))
+      )
+    )
+    return step.pipe(
+      Effect.withExecutionPlan(plan),
+      Effect.catch(() => afterPlan(options, progress)),
+      Effect.timeoutOrElse({
+        duration: limits.deadline,
+        orElse: () => exhausted(progress, transient("timeout", "No provider answered in time."))
+      })
     )
   })
-  return yield* Effect.timeoutOrElse(visits, {
-    duration: limits.deadline,
-    orElse: () => {
-      journal.verdicts.push(transient("timeout", "No provider answered in time."))
-      return exhausted(journal)
-    }
-  })
-})
 
-const byRest = Order.mapInput(Duration.Order, ({ opensIn }: { readonly opensIn: Duration.Duration }) => opensIn)
+/** If all that was met are open breakers, calls the target whose breaker lets a call through first. */
+const afterPlan = <A>(options: FailoverOptions<A>, progress: Progress) => {
+  const soonest = Arr.sort(progress.skipped, byRetryAfter)[0]
+  if (progress.failures.length > 0 || soonest === undefined) return exhausted(progress)
+  return Effect.catch(
+    callTarget(options, progress, soonest.target, () => false),
+    (failure) => exhausted(progress, failure)
+  )
+}
 
-/** Calls one target, again if a second try is worth it. */
-const visit = <A>({ limits, attempt, refusal }: Walk<A>, journal: Journal, target: Target, hasOthers: boolean) =>
+const byRetryAfter = Order.mapInput(Duration.Order, (skipped: Progress["skipped"][number]) => skipped.retryAfter)
+
+/** Calls one target, and again on its retry schedule while that is worth it. */
+const callTarget = <A>(
+  { attempt, limits, refusal }: FailoverOptions<A>,
+  progress: Progress,
+  target: Target,
+  hasFallback: () => boolean
+) =>
   Effect.suspend(() => {
-    journal.tries++
+    progress.tries++
     return attempt(target)
   }).pipe(
     Effect.withSpan("Dispatch.attempt", {
@@ -76,20 +106,19 @@ const visit = <A>({ limits, attempt, refusal }: Walk<A>, journal: Journal, targe
     Effect.result,
     Effect.timed,
     Effect.flatMap(([latency, result]) => {
-      journal.attempts.push(attemptOf(target, latency, Result.isFailure(result) ? result.failure : undefined))
+      progress.attempts.push(attemptOf(target, latency, Result.isFailure(result) ? result.failure : undefined))
       return Effect.fromResult(result)
     }),
     Effect.retry({
-      schedule: Failover.backoffFrom(limits.backoff),
+      schedule: FailoverRules.retrySchedule(limits),
       times: limits.triesPerTarget - 1,
-      while: (failure) =>
-        journal.tries < limits.tries && Failover.mayRetryTarget(failure, hasOthers, limits.longestWait)
+      while: (failure) => progress.tries < limits.tries && FailoverRules.mayRetry(failure, hasFallback(), limits)
     }),
     Effect.catch((failure) =>
       failure.reason._tag === "Refused" && refusal !== undefined ? Effect.succeed(refusal) : Effect.fail(failure)
     ),
     Effect.tapError((failure) => alarm(target, failure)),
-    Effect.map((value): ProviderAnswer<A> => ({ target, attempts: journal.attempts, value }))
+    Effect.map((value): ProviderAnswer<A> => ({ target, attempts: progress.attempts, value }))
   )
 
 const attemptOf = (target: Target, latency: Duration.Duration, failure: Failure | undefined): Attempt => ({
@@ -101,13 +130,13 @@ const attemptOf = (target: Target, latency: Duration.Duration, failure: Failure 
   latencyMillis: Duration.toMillis(latency)
 })
 
-const note = (journal: Journal, target: Target, error: Failure | CircuitOpen): void => {
+const noteError = (progress: Progress, target: Target, error: Failure | CircuitOpen): void => {
   if (error._tag === "Failure") {
-    journal.verdicts.push(error)
+    progress.failures.push({ target, failure: error })
     return
   }
-  journal.resting.push({ target, opensIn: error.retryAfter })
-  journal.attempts.push({
+  progress.skipped.push({ target, retryAfter: error.retryAfter })
+  progress.attempts.push({
     model: target.model.id,
     endpoint: target.endpoint.id,
     outcome: "skipped",
@@ -115,7 +144,7 @@ const note = (journal: Journal, target: Target, error: Failure | CircuitOpen): v
   })
 }
 
-/** An account that is refused needs a person: the request went elsewhere, so nobody else would notice. */
+/** A refused account needs a person. The request is answered elsewhere, so nothing but this log entry shows it. */
 const alarm = (target: Target, failure: Failure) =>
   failure.reason._tag === "Credentials"
     ? Effect.logError("A provider refused our account").pipe(
@@ -123,9 +152,11 @@ const alarm = (target: Target, failure: Failure) =>
       )
     : Effect.void
 
-const exhausted = ({ attempts, verdicts }: Journal) => {
-  const last = verdicts.at(-1)
-  if (last === undefined) return Effect.die("A walk ended without an answer and without a failure")
-  const rateLimited = Failover.rateLimitOf(verdicts)
+/** No target is left. `final` is a failure that comes after those of the plan. */
+const exhausted = ({ attempts, failures }: Progress, final?: Failure) => {
+  const all = [...failures.map(({ failure }) => failure), ...(final ? [final] : [])]
+  const last = all.at(-1)
+  if (last === undefined) return Effect.die("A failover ended without an answer and without a failure")
+  const rateLimited = FailoverRules.commonRateLimit(all)
   return Effect.fail(new Exhausted({ last, attempts, ...(rateLimited && { rateLimited }) }))
 }

@@ -1,4 +1,4 @@
-/** What a failure leaves to try: the rules of failover as pure functions, with the limits they work within. */
+/** What may be tried after a failure: the rules of failover as pure functions, and the limits that they apply. */
 import { Duration, Effect, Schedule } from "effect"
 
 import { type Failure, policyOf } from "../../domain/Failure.ts"
@@ -9,11 +9,11 @@ export interface FailoverLimits {
   readonly tries: number
   /** Calls in a row to one target. */
   readonly triesPerTarget: number
-  /** The longest wait before the same target is tried again; a provider that asks for more is left. */
+  /** The longest wait before the same target is tried again. A target that asks for a longer one is not tried again. */
   readonly longestWait: Duration.Duration
-  /** The first wait, doubled each time and jittered. */
+  /** The first wait before the same target is tried again. It doubles each time, and is jittered. */
   readonly backoff: Duration.Duration
-  /** From the first call until some target answers. */
+  /** From the first call until a target has answered. */
   readonly deadline: Duration.Duration
 }
 
@@ -25,28 +25,33 @@ export const defaultFailoverLimits: FailoverLimits = {
   deadline: Duration.minutes(15)
 }
 
-/** The targets that may still answer after `failed` did not, in their order. */
-export const remaining = (failed: Target, others: ReadonlyArray<Target>, failure: Failure): ReadonlyArray<Target> => {
-  if (!policyOf(failure).failOver) return []
-  return failure.reason._tag === "ContextTooLong"
-    ? others.filter(({ endpoint }) => endpoint.contextWindow > failed.endpoint.contextWindow)
-    : others
+/** The last failure of a target that was called. */
+export interface TargetFailure {
+  readonly target: Target
+  readonly failure: Failure
 }
+
+/** True when `candidate` may answer although these targets have failed. */
+export const mayAnswer = ({ endpoint }: Target, failures: ReadonlyArray<TargetFailure>): boolean =>
+  failures.every(({ failure, target }) => {
+    if (failure.reason._tag === "ContextTooLong") return endpoint.contextWindow > target.endpoint.contextWindow
+    return policyOf(failure).failOver
+  })
 
 /**
- * True when the same target is worth another try. A rate limit or a timeout moves on at once where another target
- * exists, and so does a wait that is longer than our patience.
+ * True when the same target is worth another try. After a rate limit or a timeout another target is the better choice,
+ * if there is one.
  */
-export const mayRetryTarget = (failure: Failure, hasOthers: boolean, patience: Duration.Duration): boolean => {
+export const mayRetry = (failure: Failure, hasFallback: boolean, { longestWait }: FailoverLimits): boolean => {
   if (!policyOf(failure).retrySame || failure.reason._tag !== "Transient") return false
   const { kind, retryAfter } = failure.reason
-  if (hasOthers && (kind === "rate_limited" || kind === "timeout")) return false
-  return retryAfter === undefined || Duration.isLessThanOrEqualTo(retryAfter, patience)
+  if (hasFallback && (kind === "rate_limited" || kind === "timeout")) return false
+  return retryAfter === undefined || Duration.isLessThanOrEqualTo(retryAfter, longestWait)
 }
 
-/** Exponential waits with jitter, never shorter than the provider asked for. */
-export const backoffFrom = (first: Duration.Duration) =>
-  Schedule.exponential(first).pipe(
+/** The waits between two tries of one target: exponential and jittered, but never shorter than the provider asked for. */
+export const retrySchedule = ({ backoff }: FailoverLimits) =>
+  Schedule.exponential(backoff).pipe(
     Schedule.jittered,
     Schedule.setInputType<Failure>(),
     Schedule.modifyDelay(({ input, duration }) =>
@@ -54,16 +59,16 @@ export const backoffFrom = (first: Duration.Duration) =>
     )
   )
 
-/** How long a rate-limited client waits when no provider said. */
-const unknownWait = Duration.seconds(1)
+/** How long a rate-limited client is asked to wait when no provider said. */
+const defaultRetryAfter = Duration.seconds(1)
 
 const retryAfterOf = ({ reason }: Failure): Duration.Duration | undefined =>
   reason._tag === "Transient" ? reason.retryAfter : undefined
 
-/** The shortest wait, when a rate limit is all that any target answered. */
-export const rateLimitOf = (
-  verdicts: ReadonlyArray<Failure>
+/** The shortest wait that any target asked for, if every one of them failed with a rate limit. */
+export const commonRateLimit = (
+  failures: ReadonlyArray<Failure>
 ): { readonly retryAfter: Duration.Duration } | undefined =>
-  verdicts.length > 0 && verdicts.every(({ reason }) => reason._tag === "Transient" && reason.kind === "rate_limited")
-    ? { retryAfter: verdicts.map((verdict) => retryAfterOf(verdict) ?? unknownWait).reduce(Duration.min) }
+  failures.length > 0 && failures.every(({ reason }) => reason._tag === "Transient" && reason.kind === "rate_limited")
+    ? { retryAfter: failures.map((failure) => retryAfterOf(failure) ?? defaultRetryAfter).reduce(Duration.min) }
     : undefined
