@@ -1,6 +1,6 @@
 /**
- * The trail a request leaves over the targets it tried: names, statuses and times. It goes into the receipt, but for
- * `message`, which is the provider's own text and may quote the request.
+ * One attempt at a target, as the receipt of a request lists them in order. Only `message` stays out of the receipt: it
+ * is the provider's own text and may quote the request.
  */
 import type { FailureReason } from "./Failure.ts"
 import type { EndpointId, ModelId } from "./Ids.ts"
@@ -8,9 +8,11 @@ import type { EndpointId, ModelId } from "./Ids.ts"
 export interface Attempt {
   readonly model: ModelId
   readonly endpoint: EndpointId
+  /** A target is skipped, and not called, while its circuit breaker is open. */
   readonly outcome: "answered" | "skipped" | FailureReason["_tag"]
+  /** The provider's HTTP status, if it answered with an error. */
   readonly status?: number
   readonly message?: string
-  /** From the start of the attempt to its first output or its failure. */
+  /** From the start of the attempt to its first output or its failure. Zero if it was skipped. */
   readonly latencyMillis: number
 }

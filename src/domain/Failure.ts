@@ -1,57 +1,58 @@
 /**
- * Why one attempt at a target failed, as a closed type. Dispatch decides from it alone whether to try again, to go to
- * another target, or to tell the client; the breaker decides from it whether the provider was at fault.
+ * Why one attempt at a target failed, as a closed type. It alone decides whether the same target is tried again,
+ * whether another target is tried, and whether the failure counts against the circuit breaker of the endpoint.
  */
 import { Data, type Duration } from "effect"
 
 export type FailureReason =
-  /** Load, timeouts, network, 5xx, a broken stream, an error inside a 200: the next target may well answer. */
+  /**
+   * Overload, a timeout, the network, a 5xx, a broken stream, an error inside a 200: another target may well answer.
+   */
   | {
       readonly _tag: "Transient"
       readonly kind: "rate_limited" | "overloaded" | "timeout" | "network" | "server" | "broken"
       /** How long the provider asked us to wait. */
       readonly retryAfter?: Duration.Duration
     }
-  /** Our account with the provider is at fault: bad key, no quota, spend limit. Never shown as the client's fault. */
+  /** Our account at the provider is at fault: a bad key, no quota, a spend limit. The client is never blamed for it. */
   | { readonly _tag: "Credentials" }
-  /** The request is invalid for every provider; the message is the provider's and goes to the client. */
+  /** The request is invalid for every provider. The message is the provider's and goes to the client. */
   | { readonly _tag: "Invalid" }
   /** The prompt is too long for this model. */
   | { readonly _tag: "ContextTooLong" }
-  /** This model or endpoint cannot do what was asked (model missing, parameter or input not supported). */
+  /** This model or endpoint cannot do what was asked: it does not know the model, or does not support a parameter. */
   | { readonly _tag: "Unsupported" }
   /** The provider refused the content. */
   | { readonly _tag: "Refused" }
 
-/** One failed attempt. `message` is safe to show: no key, no prompt. */
+/** One failed attempt. `message` may be shown to the client: it never contains a key. */
 export class Failure extends Data.TaggedError("Failure")<{
   readonly reason: FailureReason
   readonly message: string
-  /** HTTP status of the provider, when there was one. */
+  /** The provider's HTTP status, if it answered. */
   readonly status?: number
 }> {}
 
 /** What may follow a failure. */
-export interface Policy {
+export interface FailurePolicy {
   /** The same target may answer if asked again. */
   readonly retrySame: boolean
   /** Another target may answer. */
   readonly failOver: boolean
-  /** Counts against the endpoint's breaker. */
+  /** It counts against the circuit breaker of the endpoint. */
   readonly providerFault: boolean
 }
 
-/** The total table of consequences. */
-export const policies = {
+const policies = {
   Transient: { retrySame: true, failOver: true, providerFault: true },
   Credentials: { retrySame: false, failOver: true, providerFault: true },
   Invalid: { retrySame: false, failOver: false, providerFault: false },
   ContextTooLong: { retrySame: false, failOver: true, providerFault: false },
   Unsupported: { retrySame: false, failOver: true, providerFault: false },
   Refused: { retrySame: false, failOver: false, providerFault: false }
-} as const satisfies Record<FailureReason["_tag"], Policy>
+} as const satisfies Record<FailureReason["_tag"], FailurePolicy>
 
-export const policyOf = (failure: Failure): Policy => policies[failure.reason._tag]
+export const policyOf = (failure: Failure): FailurePolicy => policies[failure.reason._tag]
 
 export const transient = (
   kind: Extract<FailureReason, { _tag: "Transient" }>["kind"],
@@ -64,5 +65,5 @@ export const transient = (
     ...(detail.status !== undefined && { status: detail.status })
   })
 
-/** A stream or body that ended or read otherwise than its protocol allows. */
+/** The failure of an answer that its protocol does not allow: malformed, incomplete or too large. */
 export const broken = (message: string): Failure => transient("broken", message)

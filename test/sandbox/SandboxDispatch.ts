@@ -1,5 +1,6 @@
 /** Dispatch with every provider at the sandbox, as when nothing is configured. */
 import { Duration, Effect, Layer, Logger, Redacted } from "effect"
+import { SecureRandom } from "effect/crypto"
 
 import { Catalog } from "../../src/catalog/Catalog.ts"
 import type { Provider } from "../../src/catalog/Provider.ts"
@@ -46,6 +47,7 @@ export const layerOf = (mannerOf: Manner) =>
     limits: { ...Failover.defaultFailoverLimits, triesPerTarget: 1 }
   }).pipe(
     Layer.provide([HttpTransport.layer(), CircuitBreakers.layer, ImageFetch.layer()]),
+    Layer.provide(SecureRandom.layerWebCrypto),
     Layer.provide(catalogOf(mannerOf)),
     Layer.provideMerge(Sandbox.layer),
     Layer.provideMerge(Logger.layer([]))

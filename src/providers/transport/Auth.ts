@@ -1,4 +1,4 @@
-/** How our key reaches a provider. The one place that opens a provider's secret. */
+/** The headers that authenticate us to a provider. Only this file reads the secrets of an account. */
 import { Effect, Redacted } from "effect"
 
 import type { ProviderAccount, AwsCredentials, Provider } from "../../catalog/Provider.ts"
@@ -11,12 +11,12 @@ const schemes = {
   "x-api-key": (key) => ({ "x-api-key": key }),
   "x-goog-api-key": (key) => ({ "x-goog-api-key": key }),
   "api-key": (key) => ({ "api-key": key }),
-  /** An API key of Bedrock: an account that signs has none. */
+  // A Bedrock API key. An account with AWS credentials signs its requests and has no such key.
   "aws-sigv4": (key) => ({ authorization: `Bearer ${key}` }),
   none: () => ({})
 } as const satisfies Record<Provider["auth"], (key: string) => Headers>
 
-/** The headers that identify us to this provider, for one request and for now. */
+/** The authentication headers for one request. A signature covers the request and the current time. */
 export const authHeaders = (account: ProviderAccount, request: AwsSignature.Signable): Effect.Effect<Headers> =>
   account.aws === undefined
     ? Effect.succeed(schemes[account.provider.auth](Redacted.value(account.apiKey)))

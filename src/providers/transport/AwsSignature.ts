@@ -1,6 +1,6 @@
 /**
- * AWS's signature of a request, version 4. It covers the host, the body and the time, and AWS refuses one that is more
- * than five minutes old, so every attempt is signed anew.
+ * AWS Signature Version 4. A signature covers the host, the body and the time, and AWS refuses one that is more than
+ * five minutes old, so every attempt is signed anew.
  */
 import { createHash, createHmac, type Hash, type Hmac } from "node:crypto"
 
@@ -10,7 +10,7 @@ import { DateTime, Effect } from "effect"
 export interface Signer {
   readonly accessKeyId: string
   readonly secretAccessKey: string
-  /** Of temporary credentials. */
+  /** Only temporary credentials have one. */
   readonly sessionToken?: string
   readonly region: string
   readonly service: string
@@ -22,7 +22,7 @@ export interface Signable {
   readonly contentType: string
 }
 
-/** The headers that prove who sends this POST, as of now. */
+/** The headers that sign this POST with the current time. */
 export const signedHeaders = Effect.fnUntraced(function* (
   { region, service, ...credentials }: Signer,
   request: Signable
@@ -30,7 +30,7 @@ export const signedHeaders = Effect.fnUntraced(function* (
   const url = new URL(request.url)
   const now = yield* DateTime.now
   const signer = new SignatureV4({ credentials, region, service, sha256: Sha256 })
-  // It only computes: nothing in it waits for anybody.
+  // The promise is never pending for long: the signer computes, and asks nobody.
   const signed = yield* Effect.promise(() =>
     signer.sign(
       {
@@ -49,7 +49,7 @@ export const signedHeaders = Effect.fnUntraced(function* (
   return headers
 })
 
-/** Node's hash, and with a secret its HMAC, behind the signer's interface. */
+/** Node's SHA-256, or its HMAC when there is a secret, with the interface that the signer expects. */
 class Sha256 {
   readonly #hash: Hash | Hmac
 

@@ -1,11 +1,13 @@
-/** What a broken connection means. The message names the system's own error code and nothing of the request. */
+/**
+ * Classifies errors of the connection. The message contains the error code of the system and nothing of the request.
+ */
 import type { HttpClientError } from "effect/http"
 
 import { type Failure, transient } from "../../domain/Failure.ts"
 
 const timeoutCodes: ReadonlySet<string> = new Set(["UND_ERR_CONNECT_TIMEOUT", "ETIMEDOUT", "UND_ERR_HEADERS_TIMEOUT"])
 
-/** The failure behind an error of the HTTP client. */
+/** The transient failure for an error of the HTTP client: a timeout or a network error. */
 export const connectionFailure = (error: HttpClientError.HttpClientError): Failure => {
   const code = codeOf(error.reason.cause)
   return timeoutCodes.has(code)
@@ -13,7 +15,7 @@ export const connectionFailure = (error: HttpClientError.HttpClientError): Failu
     : transient("network", `The connection to the provider failed (${code}).`)
 }
 
-/** Node nests the telling error: a refused connection is a list of them, a lost one is a cause. */
+/** Node nests the error that has the code: for a refused connection in a list of errors, for a lost one in a cause. */
 const codeOf = (cause: unknown): string => {
   if (!(cause instanceof Error)) return "unknown"
   if ("code" in cause && typeof cause.code === "string") return cause.code

@@ -1,6 +1,7 @@
 /**
- * Bytes of an AWS event stream to frames: binary messages with a length, typed headers, a payload and two checksums. A
- * message that fails a checksum, or that the stream ends within, breaks the stream. What is pending is bounded.
+ * Parses an AWS event stream into frames. The stream is a sequence of binary messages, each with a length, typed
+ * headers, a payload and two checksums. A wrong checksum, or an end within a message, breaks the stream. The bytes that
+ * are kept between packets are bounded.
  */
 import { crc32 } from "node:zlib"
 
@@ -11,11 +12,11 @@ import { broken, type Failure } from "../../domain/Failure.ts"
 import type { ProviderFrame } from "../protocols/Protocol.ts"
 import type { FrameParser } from "./SseFrames.ts"
 
-/** Bytes one message may have. Large enough for an image in base64, small enough to be held. */
+/** The largest message, in bytes: enough for an image in base64, and little enough to keep in memory. */
 const maxMessageBytes = 8 * 1024 * 1024
 /** The length of the message, the length of its headers, and the checksum of both: four bytes each. */
 const preludeBytes = 12
-/** The prelude and the checksum of the whole. */
+/** A message with neither headers nor payload: the prelude, and the checksum of the whole message. */
 const minMessageBytes = 16
 
 const damaged = broken("The stream has a message that is damaged.")
@@ -25,11 +26,11 @@ const encoder = new TextEncoder()
 const textOf = (bytes: Uint8Array | string): string => (typeof bytes === "string" ? bytes : decoder.decode(bytes))
 const codec = new EventStreamCodec(textOf, (text) => encoder.encode(text))
 
-/** A parser for one stream. */
+/** Makes a parser for one stream. */
 export const eventStreamParser = (): FrameParser => {
   let chunks: Array<Uint8Array> = []
   let size = 0
-  /** Bytes until something can be read: a prelude, or the message that it announced. */
+  /** How many bytes must be there before the next step: those of a prelude, or of the message that it announced. */
   let needed = preludeBytes
 
   const take = (frames: Array<ProviderFrame>): Failure | undefined => {
@@ -69,11 +70,11 @@ export const eventStreamParser = (): FrameParser => {
   }
 }
 
-/** The length of a message, once it is certain: waiting for a wrong one would be waiting in vain. */
+/** The length of a message. The checksum is verified first, because a wrong length would never be complete. */
 const lengthIn = (prelude: Buffer): number | undefined => {
   const length = prelude.readUInt32BE(0)
-  const sound = crc32(prelude.subarray(0, 8)) === prelude.readUInt32BE(8)
-  return sound && length >= minMessageBytes ? length : undefined
+  const isIntact = crc32(prelude.subarray(0, 8)) === prelude.readUInt32BE(8)
+  return isIntact && length >= minMessageBytes ? length : undefined
 }
 
 type Message = ReturnType<typeof codec.decode>
@@ -81,7 +82,9 @@ type Message = ReturnType<typeof codec.decode>
 const frameIn = (bytes: Uint8Array): Result.Result<ProviderFrame, Failure> =>
   Result.map(Result.try({ try: () => codec.decode(bytes), catch: () => damaged }), (message) => frameOf(message))
 
-/** An exception is an event of its own type; an error has no payload, and says what it is in its headers. */
+/**
+ * An exception has a type of its own and a payload, as an event has. An error has only headers: a code and a message.
+ */
 const frameOf = (message: Message): ProviderFrame => {
   switch (header(message, ":message-type")) {
     case "exception":

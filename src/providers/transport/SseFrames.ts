@@ -1,7 +1,7 @@
 /**
- * Bytes of an event stream to frames, for the event streams that providers really send: CRLF, a byte order mark,
- * comments, characters split over packets, a missing last blank line, `retry:` lines. Comments yield no frame. What is
- * pending between packets is bounded.
+ * Parses server-sent events into frames. It accepts what providers really send: CRLF, a byte order mark, comments,
+ * characters split over packets, a missing last blank line, `retry:` lines. Comments produce no frame. The text that is
+ * kept between packets is bounded.
  */
 import { Result } from "effect"
 import { Sse } from "effect/encoding"
@@ -9,7 +9,7 @@ import { Sse } from "effect/encoding"
 import { broken, type Failure } from "../../domain/Failure.ts"
 import type { ProviderFrame } from "../protocols/Protocol.ts"
 
-/** Characters one event may have. Large enough for an image in base64, small enough to be held. */
+/** The longest event, in characters: enough for an image in base64, and little enough to keep in memory. */
 const maxEventLength = 8 * 1024 * 1024
 
 export interface FrameParser {
@@ -19,7 +19,7 @@ export interface FrameParser {
   readonly end: () => Result.Result<ReadonlyArray<ProviderFrame>, Failure>
 }
 
-/** A parser for one stream. */
+/** Makes a parser for one stream. */
 export const sseParser = (): FrameParser => {
   let frames: Array<ProviderFrame> = []
   const decoder = new TextDecoder()

@@ -1,18 +1,22 @@
-/** How long a call to a provider may take, phase by phase. Each limit turns into a failure that may fail over. */
+/**
+ * How long each phase of a call to a provider may take. A call that takes longer fails, and another target is tried.
+ */
 import { Duration } from "effect"
 
 export interface Timeouts {
-  /** Until the socket is open, TLS included. Kept by the connection pool, on the machine's clock. */
+  /**
+   * Until the socket is open, TLS included. The connection pool enforces this one, so a test clock does not move it.
+   */
   readonly connect: Duration.Duration
-  /** Until the headers of a streamed answer. */
+  /** Until the headers of a streamed answer arrive. */
   readonly firstByte: Duration.Duration
-  /** Until the headers of a plain answer, which many providers send only when the answer is complete. */
+  /** Until the headers of a plain answer arrive. Many providers send them only when the answer is complete. */
   readonly firstBytePlain: Duration.Duration
-  /** Until a stream's first output. Comments and pings do not count. */
+  /** Until the first output of a stream arrives. Comments and pings do not count as output. */
   readonly firstOutput: Duration.Duration
-  /** Between two packets while we wait for one. Comments and pings count as life. */
+  /** Between two packets, while we wait for the second. Comments and pings end the silence. */
   readonly silence: Duration.Duration
-  /** From sending the request to the last byte. */
+  /** From the start of the request to the last byte of the answer. */
   readonly call: Duration.Duration
 }
 

@@ -6,6 +6,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from "node:net"
 
 import { Context, Duration, Effect, Layer, Logger, Redacted, Result } from "effect"
+import { SecureRandom } from "effect/crypto"
 
 import { Catalog } from "../../../src/catalog/Catalog.ts"
 import { type ChatProtocolName, chatProtocolNames, type Endpoint, type Model } from "../../../src/catalog/Model.ts"
@@ -287,6 +288,7 @@ const layerOf = (
     limits: { ...Failover.defaultFailoverLimits, backoff: Duration.millis(5), ...limits }
   }).pipe(
     Layer.provideMerge(Layer.mergeAll(HttpTransport.layer(timeouts), CircuitBreakers.layer, images)),
+    Layer.provide(SecureRandom.layerWebCrypto),
     Layer.provideMerge(scriptLayer),
     Layer.provideMerge(Logger.layer([]))
   )

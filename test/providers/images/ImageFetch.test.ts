@@ -3,7 +3,8 @@ import type { AddressInfo } from "node:net"
 import { gzipSync } from "node:zlib"
 
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Layer, Result } from "effect"
+import { Duration, Effect, Result } from "effect"
+import { SecureRandom } from "effect/crypto"
 
 import type { ChatRequest, ImagePart, ContentPart } from "../../../src/domain/Conversation.ts"
 import { checkedUrl } from "../../../src/providers/images/ImageDownload.ts"
@@ -258,7 +259,8 @@ describe("ImageFetch, against addresses that are not public", () => {
       const { port, seen, url } = yield* serving(sends(png))
       const ask = ImageFetch.use((images) => images.inlined(requestOf(image(url))))
       const failure = yield* Effect.flip(ask).pipe(
-        Effect.provide(Layer.mergeAll(HttpTransport.layer(), ImageFetch.layer({ ports: [port] })))
+        Effect.provide([HttpTransport.layer(), ImageFetch.layer({ ports: [port] })]),
+        Effect.provide(SecureRandom.layerWebCrypto)
       )
       assert.strictEqual(failure.message, said("is not public"))
       assert.deepStrictEqual(seen, [])

@@ -4,6 +4,7 @@
  */
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Layer, Logger, Redacted, Stream } from "effect"
+import { SecureRandom } from "effect/crypto"
 
 import { Catalog } from "../../../src/catalog/Catalog.ts"
 import { type ChatProtocolName, chatProtocolNames } from "../../../src/catalog/Model.ts"
@@ -65,7 +66,7 @@ const testLayer = Dispatch.layerWith({
   limits: { ...Failover.defaultFailoverLimits, triesPerTarget: 1 }
 }).pipe(
   Layer.provide([HttpTransport.layer(timeouts), CircuitBreakers.layer, ImageFetch.layer()]),
-  Layer.provide(ScriptedCatalog),
+  Layer.provide([ScriptedCatalog, SecureRandom.layerWebCrypto]),
   Layer.provideMerge(Scripted.layer),
   Layer.provideMerge(Logger.layer([]))
 )

@@ -2,7 +2,8 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net"
 
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Pull, Redacted } from "effect"
+import { Effect, Layer, Pull, Redacted } from "effect"
+import { SecureRandom } from "effect/crypto"
 import { TestClock } from "effect/testing"
 
 import { providerId } from "../../../src/domain/Ids.ts"
@@ -11,6 +12,8 @@ import * as AwsSignature from "../../../src/providers/transport/AwsSignature.ts"
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
 import { message } from "../../../src/sandbox/protocols/bedrock-converse/Response.ts"
 import { verdictOf } from "../protocols/wire.ts"
+
+const testLayer = HttpTransport.layer().pipe(Layer.provide(SecureRandom.layerWebCrypto))
 
 const signer = { accessKeyId: "AKID", secretAccessKey: "secret", region: "us-east-1" }
 
@@ -95,7 +98,7 @@ describe("HttpTransport towards AWS", () => {
         )
       }).pipe(Effect.provide(TestClock.layer()))
       assert.strictEqual(headers["authorization"], resigned["authorization"])
-    }).pipe(Effect.scoped, Effect.provide(HttpTransport.layer()))
+    }).pipe(Effect.scoped, Effect.provide(testLayer))
   )
 
   it.live("reads a binary stream, wherever its packets are cut", () =>
@@ -114,14 +117,14 @@ describe("HttpTransport towards AWS", () => {
         ["a", `{"one":1}`],
         ["bException", "{}"]
       ])
-    }).pipe(Effect.scoped, Effect.provide(HttpTransport.layer()))
+    }).pipe(Effect.scoped, Effect.provide(testLayer))
   )
 
   it.live("takes no stream that is framed otherwise", () =>
     Effect.gen(function* () {
       const { opened } = yield* asked(streams("text/event-stream"))
       assert.strictEqual(opened._tag === "Failure" ? verdictOf(opened.failure) : "success", "broken")
-    }).pipe(Effect.scoped, Effect.provide(HttpTransport.layer()))
+    }).pipe(Effect.scoped, Effect.provide(testLayer))
   )
 
   it.live("hands the name of an error to the protocol", () =>
@@ -130,6 +133,6 @@ describe("HttpTransport towards AWS", () => {
         response.writeHead(400, { "x-amzn-errortype": "ThrottlingException:http://x/" }).end(`{"message":"m"}`)
       )
       assert.strictEqual(opened._tag === "Failure" ? verdictOf(opened.failure) : "success", "rate_limited")
-    }).pipe(Effect.scoped, Effect.provide(HttpTransport.layer()))
+    }).pipe(Effect.scoped, Effect.provide(testLayer))
   )
 })
