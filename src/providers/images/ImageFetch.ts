@@ -1,7 +1,8 @@
 /**
- * Puts images in place of their URLs, for providers that take images only as bytes. We then go to an address that a
- * client chose, from inside our network: only public addresses may be reached, and nothing that comes back may cost
- * more than its bound. A failure is always the client's: it says which image cannot be used, and never what is there.
+ * Replaces the URLs of images with their bytes, for providers that take images only as bytes. The requests for them are
+ * sent from inside our network to hosts that a client chose: they may reach public addresses only, and their number,
+ * time and size are limited. A failure is always the client's. It names the image that cannot be used, and reveals
+ * nothing about the host.
  */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Context, Duration, Effect, Layer, Semaphore } from "effect"
@@ -12,15 +13,15 @@ import * as ImageDownload from "./ImageDownload.ts"
 import { isPublic } from "./PublicAddress.ts"
 import * as PublicSockets from "./PublicSockets.ts"
 
-/** Images that one request may name by URL, repetitions included: each becomes bytes of what we send. */
+/** Images that one request may have by URL, repetitions included, as each of them adds its bytes to what we send. */
 const maxImages = 20
-/** Bytes of all of them together, before base64. */
+/** The bytes of all images of a request together, before base64. */
 const maxRequestBytes = 32 * 1024 * 1024
-/** Downloads at the same time for one request, and in this process. */
+/** Downloads at the same time, for one request and in this process. */
 const maxPerRequest = 4
 const maxPerProcess = 16
-/** For all images of a request, the wait for their turn included. */
-const requestPatience = Duration.seconds(30)
+/** For all images of a request, the wait for a free download included. */
+const requestTimeout = Duration.seconds(30)
 
 export interface ImageFetchOptions {
   /** Ports that a URL may name. */
@@ -29,15 +30,15 @@ export interface ImageFetchOptions {
   readonly isAllowed: (address: string) => boolean
   readonly resolve: PublicSockets.Resolve
   /** Until a connection is open. */
-  readonly connectPatience: Duration.Duration
+  readonly connectTimeout: Duration.Duration
   /** For one image, redirects included. */
-  readonly imagePatience: Duration.Duration
+  readonly imageTimeout: Duration.Duration
 }
 
 export class ImageFetch extends Context.Service<
   ImageFetch,
   {
-    /** The request with data URIs in place of all other image URLs; the same object when it has no others. */
+    /** The request with every image as a data URI. The same object if there is nothing to load. */
     readonly inlined: (request: ChatRequest) => Effect.Effect<ChatRequest, Failure>
   }
 >()("tollgate/providers/images/ImageFetch") {
@@ -48,9 +49,9 @@ export class ImageFetch extends Context.Service<
         make({
           ports: [80, 443],
           isAllowed: isPublic,
-          resolve: PublicSockets.nameServers(),
-          connectPatience: Duration.seconds(5),
-          imagePatience: Duration.seconds(15),
+          resolve: PublicSockets.nameServerLookup(),
+          connectTimeout: Duration.seconds(5),
+          imageTimeout: Duration.seconds(15),
           ...options
         })
       )
@@ -59,15 +60,15 @@ export class ImageFetch extends Context.Service<
 
 const make = Effect.fnUntraced(function* (options: ImageFetchOptions) {
   const download = ImageDownload.makeImageDownload(yield* guardedClient(options), options.ports)
-  const turns = yield* Semaphore.make(maxPerProcess)
+  const downloads = yield* Semaphore.make(maxPerProcess)
 
-  const load = (image: RemoteImage, take: ImageDownload.Take) =>
-    download(image.url, (bytes) => take(bytes * image.positions.length)).pipe(
+  const load = (image: RemoteImage, countBytes: ImageDownload.CountBytes) =>
+    download(image.url, (bytes) => countBytes(bytes * image.positions.length)).pipe(
       Effect.timeoutOrElse({
-        duration: options.imagePatience,
-        orElse: () => Effect.fail(new ImageDownload.Unusable({ why: "did not load in time" }))
+        duration: options.imageTimeout,
+        orElse: () => Effect.fail(new ImageDownload.UnusableImage({ why: "did not load in time" }))
       }),
-      turns.withPermit,
+      downloads.withPermit,
       Effect.map((dataUri) => [image.url, dataUri] as const),
       Effect.mapError(({ why }) => unsupported(`The image at ${image.positions[0]} ${why}.`))
     )
@@ -79,10 +80,12 @@ const make = Effect.fnUntraced(function* (options: ImageFetchOptions) {
       if (images.reduce((sum, { positions }) => sum + positions.length, 0) > maxImages)
         return yield* unsupported(`The request has more than ${maxImages} images given by URL.`)
       let bytesLeft = maxRequestBytes
-      const take = (bytes: number) => (bytesLeft -= bytes) >= 0
-      const loaded = yield* Effect.forEach(images, (image) => load(image, take), { concurrency: maxPerRequest }).pipe(
+      const countBytes = (bytes: number) => (bytesLeft -= bytes) >= 0
+      const loaded = yield* Effect.forEach(images, (image) => load(image, countBytes), {
+        concurrency: maxPerRequest
+      }).pipe(
         Effect.timeoutOrElse({
-          duration: requestPatience,
+          duration: requestTimeout,
           orElse: () => Effect.fail(unsupported("The images of the request did not load in time."))
         })
       )
@@ -92,13 +95,13 @@ const make = Effect.fnUntraced(function* (options: ImageFetchOptions) {
 })
 
 /**
- * A client of its own, made here rather than provided: layers are shared by reference, and sharing the provider's
- * client would mean its sockets too, which go anywhere.
+ * A client that reaches public addresses only. It is made here rather than provided by a layer, because layers are
+ * shared and the sockets of the client for providers may go anywhere.
  */
 const guardedClient = Effect.fnUntraced(function* (options: ImageFetchOptions) {
   const dispatcher = yield* NodeHttpClient.makeDispatcherOptions({
-    connect: PublicSockets.connector({ ...options, patience: options.connectPatience }),
-    // One request per connection: strangers' hosts are not worth an idle socket.
+    connect: PublicSockets.guardedConnector({ ...options, timeout: options.connectTimeout }),
+    // One request per connection: another image from the same host is unlikely.
     pipelining: 0,
     allowH2: false
   })
@@ -107,24 +110,24 @@ const guardedClient = Effect.fnUntraced(function* (options: ImageFetchOptions) {
 
 interface RemoteImage {
   readonly url: string
-  /** Where the request has it, as a client writes it. At least one. */
+  /** Where the request has it, as JSON paths. There is at least one. */
   readonly positions: ReadonlyArray<string>
 }
 
 const isDataUri = (url: string): boolean => /^data:/i.test(url)
 
-/** Every image that is not here yet, equal ones once. */
+/** Every image that is given by URL, with equal URLs once. */
 const remoteImages = (request: ChatRequest): ReadonlyArray<RemoteImage> => {
-  const found = request.messages.flatMap((message, at) =>
+  const found = request.messages.flatMap((message, messageIndex) =>
     message.content.flatMap((part, index) =>
       part.type === "image" && !isDataUri(part.url)
-        ? [{ url: part.url, position: `messages[${at}].content[${index}]` }]
+        ? [{ url: part.url, position: `messages[${messageIndex}].content[${index}]` }]
         : []
     )
   )
-  return [...Map.groupBy(found, ({ url }) => url)].map(([url, places]) => ({
+  return [...Map.groupBy(found, ({ url }) => url)].map(([url, occurrences]) => ({
     url,
-    positions: places.map(({ position }) => position)
+    positions: occurrences.map(({ position }) => position)
   }))
 }
 
@@ -139,5 +142,5 @@ const withImages = (request: ChatRequest, dataUris: ReadonlyMap<string, string>)
   })
 })
 
-/** Another target may take the URL itself. */
+/** This failure fails over, because another target may take the URL itself. */
 const unsupported = (message: string): Failure => new Failure({ reason: { _tag: "Unsupported" }, message })

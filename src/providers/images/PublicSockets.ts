@@ -1,7 +1,7 @@
 /**
- * Opens sockets to hosts that a stranger named. The rule: the addresses that are checked are the ones the socket is
- * given. The check sits in the lookup of the connection itself, so that no second answer of the name's owner can lead
- * elsewhere, and every connection passes it, whichever redirect or retry asks for one.
+ * Opens sockets to hosts that a client named, on public addresses only. The addresses that are checked must be the ones
+ * that the socket connects to. So the check is part of the connection's own DNS lookup: a second answer from the owner
+ * of the name cannot lead elsewhere, and no redirect or retry can avoid it.
  */
 import { Resolver } from "node:dns/promises"
 import { isIP, type LookupFunction } from "node:net"
@@ -9,18 +9,18 @@ import { isIP, type LookupFunction } from "node:net"
 import { buildConnector } from "@effect/platform-node/Undici"
 import { Duration } from "effect"
 
-/** The addresses of a host name, at least one. */
+/** Looks up the addresses of a host name. Rejects if there is none. */
 export type Resolve = (hostname: string) => Promise<ReadonlyArray<string>>
 
-/** The host is or has an address that may not be reached. */
-export class ClosedAddress extends Error {}
+/** The host is, or has, an address that may not be reached. */
+export class ForbiddenAddress extends Error {}
 
-/** Milliseconds until a name server that does not answer is asked again, and how often it is asked. */
-const nameServerPatience = { timeout: 1_500, tries: 2 }
+/** How many milliseconds a name server has for its answer, and how often it is asked. */
+const resolverOptions = { timeout: 1_500, tries: 2 }
 
-/** Asks the name servers. The system's own lookup would hold one of its few threads for as long as they are silent. */
-export const nameServers = (): Resolve => {
-  const resolver = new Resolver(nameServerPatience)
+/** Asks the name servers directly. The lookup of the system would block one of Node's few threads until they answer. */
+export const nameServerLookup = (): Resolve => {
+  const resolver = new Resolver(resolverOptions)
   return async (hostname) => {
     const [ipv4, ipv6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)])
     if (ipv4.status === "rejected" && ipv6.status === "rejected") throw ipv4.reason
@@ -28,20 +28,20 @@ export const nameServers = (): Resolve => {
   }
 }
 
-/** Connects only if every address of the host passes; one that does not speaks against the host. */
-export const connector = (options: {
+/** Connects only if all addresses of the host are allowed. A single forbidden one is reason enough to refuse. */
+export const guardedConnector = (options: {
   readonly resolve: Resolve
   readonly isAllowed: (address: string) => boolean
   /** Until the socket is open, lookup and TLS included. */
-  readonly patience: Duration.Duration
+  readonly timeout: Duration.Duration
 }): buildConnector.connector => {
   const { resolve, isAllowed } = options
   const checked = async (hostname: string) => {
     const addresses = await resolve(hostname)
-    if (addresses.length === 0 || !addresses.every(isAllowed)) throw new ClosedAddress()
+    if (addresses.length === 0 || !addresses.every(isAllowed)) throw new ForbiddenAddress()
     return addresses.map((address) => ({ address, family: isIP(address) }))
   }
-  // Node asks for all addresses at once because it may pick the family.
+  // Node asks for all addresses at once, because it chooses between IPv4 and IPv6 itself.
   const lookup: LookupFunction = (hostname, _, callback) =>
     void checked(hostname).then(
       (addresses) => callback(null, addresses),
@@ -51,11 +51,11 @@ export const connector = (options: {
     lookup,
     autoSelectFamily: true,
     allowH2: false,
-    timeout: Duration.toMillis(options.patience)
+    timeout: Duration.toMillis(options.timeout)
   })
-  // An address needs no lookup, so Node makes none.
+  // Node does not look up a host that is an address already, so it is checked here.
   return (target, callback) =>
     isIP(target.hostname) === 0 || isAllowed(target.hostname)
       ? connect(target, callback)
-      : callback(new ClosedAddress(), null)
+      : callback(new ForbiddenAddress(), null)
 }

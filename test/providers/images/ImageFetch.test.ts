@@ -325,7 +325,7 @@ const endless =
 
 describe("ImageFetch, against servers that mean harm", () => {
   const big = Buffer.concat([png, Buffer.alloc(mebibyte)])
-  const quick = { imagePatience: Duration.millis(300) }
+  const quick = { imageTimeout: Duration.millis(300) }
 
   refuses("stops a body without end", "is larger than 20 MiB", endless(big, 1, {}))
   refuses(
@@ -352,8 +352,8 @@ describe("ImageFetch, against servers that mean harm", () => {
       const silent = { resolve: () => new Promise<never>(() => undefined) }
       const url = "http://images.test/"
       assert.strictEqual(yield* refusalOf(url, { ...silent, ...quick }), said("did not load in time"))
-      const connectPatience = Duration.millis(300)
-      assert.strictEqual(yield* refusalOf(url, { ...silent, connectPatience }), said("could not be loaded"))
+      const connectTimeout = Duration.millis(300)
+      assert.strictEqual(yield* refusalOf(url, { ...silent, connectTimeout }), said("could not be loaded"))
     })
   )
   it.live("counts equal images as often as they will be sent", () =>
