@@ -1,6 +1,6 @@
 /**
- * Transcription by a model that converses: a request that is answered with the transcript and nothing else, and what
- * such an answer is worth. Half a transcript is a failure, because nobody could tell where it ends.
+ * Transcription by a chat model that takes audio: the request that asks for a transcript and nothing else, and the
+ * transcript in its answer. An incomplete transcript is a failure, because a reader could not see that text is missing.
  */
 import { Result } from "effect"
 
@@ -21,18 +21,18 @@ const formats = {
   webm: "webm"
 } as const satisfies Record<AudioExtension, AudioFormat>
 
-/** What a chat model is asked. All of it is the user's: not every model that hears reads a system message. */
-export const questionOf = (request: TranscriptionRequest): ChatRequest => ({
+/** The chat request. It is a single user message, because not every model that takes audio takes a system message. */
+export const transcriptionChat = (request: TranscriptionRequest): ChatRequest => ({
   ...userRequest(
     { type: "text", text: instructionOf(request) },
     { type: "audio", data: base64(request.file.bytes), format: formats[request.file.extension] }
   ),
-  // A model that cannot do without thinks as little as it can.
+  // A model that cannot switch reasoning off reasons as little as it can.
   reasoning: { effort: "none", exclude: true },
   temperature: request.temperature
 })
 
-/** Where nothing is said, models like to invent something. */
+/** Models tend to invent words where nobody speaks, so the text forbids that explicitly. */
 const instructionOf = ({ language, prompt }: TranscriptionRequest): string =>
   [
     "Transcribe the audio verbatim, in the language that is spoken. Do not translate, summarize, answer or comment.",
@@ -45,15 +45,15 @@ const instructionOf = ({ language, prompt }: TranscriptionRequest): string =>
 const base64 = ({ buffer, byteLength, byteOffset }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, byteLength).toString("base64")
 
-/** The transcript in an answer, or why it is none. */
-export const transcriptIn = (events: ReadonlyArray<CompletionEvent>): Result.Result<Transcript, Failure> => {
+/** The transcript in an answer. Fails if the content was refused or the answer was cut off. */
+export const transcriptOf = (events: ReadonlyArray<CompletionEvent>): Result.Result<Transcript, Failure> => {
   const { content, finishReason, refusal, usage } = fold(events)
   if (finishReason === "content_filter" || refusal !== "")
-    return Result.fail(unwilling("Refused", refusal === "" ? "The provider refused to transcribe the audio." : refusal))
+    return Result.fail(failed("Refused", refusal === "" ? "The provider refused to transcribe the audio." : refusal))
   if (finishReason === "length")
-    return Result.fail(unwilling("ContextTooLong", "The transcript is longer than this model can write."))
+    return Result.fail(failed("ContextTooLong", "The transcript is longer than this model can write."))
   return Result.succeed({ text: content.trim(), usage })
 }
 
-const unwilling = (tag: "Refused" | "ContextTooLong", message: string): Failure =>
+const failed = (tag: "Refused" | "ContextTooLong", message: string): Failure =>
   new Failure({ reason: { _tag: tag }, message })

@@ -1,14 +1,14 @@
 /**
- * Circuit breakers, one per endpoint. A closed breaker lets calls through, an open one rejects them, and a half-open one
- * lets a single probe through, which closes or reopens it. What the client did (left, sent an invalid request) is never
- * counted.
+ * Circuit breakers, one per endpoint. A closed breaker lets calls through, an open one rejects them, and a half-open
+ * one lets a single probe through, which closes or reopens it. What the client did (left, sent an invalid request) is
+ * never counted.
  *
  * One policy decides when a breaker opens: when half of the last calls failed, or at once when a failure says how long
- * it will last (a 429 with `retry-after`, a refused account). The library's `CircuitBreaker` cannot do both. It takes one
- * trip policy, either a rate or a number of failures in a row, and neither looks at `retryAfter`: the hint never opens a
- * circuit, it only lengthens an opening, and never to less than `openDuration`. So this service applies its policy to the
- * library's `CircuitBreakerStore`, which keeps the state of each circuit. That is also the cheaper way: the library
- * replays the schedule of `openDuration` after every success.
+ * it will last (a 429 with `retry-after`, a refused account). The library's `CircuitBreaker` cannot do both. It takes
+ * one trip policy, either a rate or a number of failures in a row, and neither looks at `retryAfter`: the hint never
+ * opens a circuit, it only lengthens an opening, and never to less than `openDuration`. So this service applies its
+ * policy to the library's `CircuitBreakerStore`, which keeps the state of each circuit. That is also the cheaper way:
+ * the library replays the schedule of `openDuration` after every success.
  */
 import { Context, Data, Duration, Effect, Exit, Layer, Option, Scope } from "effect"
 import { CircuitBreaker } from "effect/persistence"

@@ -1,8 +1,8 @@
 /**
  * Ranked failover: the targets are called in order until one of them answers. It is an `ExecutionPlan` with a step per
  * target. A step retries its target on a schedule, inside the target's circuit breaker, so that a breaker counts one
- * outcome per target and request. The retries are therefore not the plan's own, which would run outside the breaker, and
- * whose schedule would also delay the first try of every step but the first.
+ * outcome per target and request. The retries are therefore not the plan's own, which would run outside the breaker,
+ * and whose schedule would also delay the first try of every step but the first.
  *
  * Nothing here depends on what is asked: plain answers, streams and transcriptions fail over alike.
  */
@@ -45,7 +45,9 @@ class CurrentStep extends Context.Service<
   }
 >()("tollgate/providers/dispatch/Failover/CurrentStep") {}
 
-/** The answer of the first target that gives one. When every breaker is open, the one that closes first is overruled. */
+/**
+ * The answer of the first target that gives one. When every breaker is open, the one that closes first is overruled.
+ */
 export const failover = <A>(options: FailoverOptions<A>): Effect.Effect<ProviderAnswer<A>, Exhausted> =>
   Effect.suspend(() => {
     const { breakers, limits, targets } = options

@@ -49,7 +49,9 @@ export const mayRetry = (failure: Failure, hasFallback: boolean, { longestWait }
   return retryAfter === undefined || Duration.isLessThanOrEqualTo(retryAfter, longestWait)
 }
 
-/** The waits between two tries of one target: exponential and jittered, but never shorter than the provider asked for. */
+/**
+ * The waits between two tries of one target: exponential and jittered, but never shorter than the provider asked for.
+ */
 export const retrySchedule = ({ backoff }: FailoverLimits) =>
   Schedule.exponential(backoff).pipe(
     Schedule.jittered,

@@ -1,4 +1,4 @@
-/** One thing dispatch can call: a model at one of its endpoints. */
+/** What a request can be sent to: a model at one of its endpoints. */
 import type { Endpoint, Model } from "../../catalog/Model.ts"
 
 export interface Target {

@@ -8,7 +8,7 @@ import { audioFormats } from "../../../src/domain/Conversation.ts"
 import type { JsonObject } from "../../../src/domain/JsonObject.ts"
 import { audioExtensions } from "../../../src/domain/Transcription.ts"
 import { none } from "../../../src/domain/Usage.ts"
-import { questionOf, transcriptIn } from "../../../src/providers/dispatch/ChatTranscription.ts"
+import { transcriptionChat, transcriptOf } from "../../../src/providers/dispatch/ChatTranscription.ts"
 import { protocols } from "../../../src/providers/protocols/Protocols.ts"
 import { callOf, failing, thinker, verdictOf } from "../protocols/wire.ts"
 import { recording } from "../recordings.ts"
@@ -17,7 +17,7 @@ const asked = (
   protocol: ChatProtocolName,
   request = recording(),
   more: { readonly dialect?: DialectName; readonly model?: Partial<Model> } = {}
-) => protocols[protocol].encode(callOf({ request: questionOf(request), stream: false, ...more }))
+) => protocols[protocol].encode(callOf({ request: transcriptionChat(request), stream: false, ...more }))
 
 const bodyOf = (...call: Parameters<typeof asked>): JsonObject => Result.getOrThrow(asked(...call)).body
 
@@ -25,7 +25,7 @@ const data = Buffer.from(recording().file.bytes).toString("base64")
 
 describe("the question", () => {
   it("has the instruction, the client's hints and the audio in one message of the user's", () => {
-    const { messages, temperature } = questionOf(
+    const { messages, temperature } = transcriptionChat(
       recording({ language: "de", prompt: "Tollgate, Picodollar", temperature: 0.3 })
     )
     assert.strictEqual(messages.length, 1)
@@ -35,12 +35,12 @@ describe("the question", () => {
     const instruction = text?.type === "text" ? text.text : assert.fail("no text")
     for (const wish of ["verbatim", "only the transcript", "de (ISO 639-1)", "Tollgate, Picodollar"])
       assert.include(instruction, wish)
-    assert.notInclude(JSON.stringify(questionOf(recording({ prompt: "" }))), "vocabulary")
+    assert.notInclude(JSON.stringify(transcriptionChat(recording({ prompt: "" }))), "vocabulary")
   })
 
   it("names every format as conversations do", () => {
     const formats = audioExtensions.map((extension) => {
-      const part = questionOf(recording({}, extension)).messages[0]?.content[1]
+      const part = transcriptionChat(recording({}, extension)).messages[0]?.content[1]
       return part?.type === "audio" ? part.format : "none"
     })
     assert.deepStrictEqual(formats, ["flac", "mp3", "m4a", "mp3", "mp3", "m4a", "ogg", "wav", "webm"])
@@ -98,7 +98,7 @@ describe("the question", () => {
 
 describe("the transcript", () => {
   const answer = (text: string, reason: FinishReason, ...more: ReadonlyArray<CompletionEvent>) =>
-    transcriptIn([{ type: "reasoning", text: "Hm." }, { type: "text", text }, ...more, { type: "finish", reason }])
+    transcriptOf([{ type: "reasoning", text: "Hm." }, { type: "text", text }, ...more, { type: "finish", reason }])
 
   it("is the text of the answer without the space around it, with the usage of the answer", () => {
     const usage = { ...none, audioInput: 20, output: 3 }

@@ -1,0 +1,81 @@
+/**
+ * Turns the frames of a stream into events, and waits for the first output. A failure in the middle of a packet comes
+ * after the events that preceded it, so that no output is lost.
+ */
+import { Array as Arr, Cause, Duration, Effect, Pull, Result } from "effect"
+
+import { type CompletionEvent, isOutput } from "../../domain/Completion.ts"
+import { broken, type Failure } from "../../domain/Failure.ts"
+import type { ProviderFrame, StreamReader } from "../protocols/Protocol.ts"
+
+/** The events of a stream. Each pull gives those of one packet. */
+export type EventPull = Pull.Pull<Arr.NonEmptyReadonlyArray<CompletionEvent>, Failure>
+
+/** Events before the first output. Only a broken provider sends more of them. */
+const maxHeldEvents = 1_000
+/** How long the end of the response may take after the last event. Once it is read, the socket can be used again. */
+const endTimeout = Duration.millis(250)
+
+/** An answer that ends without a finish event is incomplete, even if it reads well. */
+export const incomplete = Effect.fail(broken("The provider's answer is incomplete."))
+
+export const isFinish = (event: CompletionEvent): boolean => event.type === "finish"
+
+/** The events of these frames. When the scope closes after the last event, the rest of the response is read first. */
+export const eventsOf = Effect.fnUntraced(function* (
+  frames: Pull.Pull<Arr.NonEmptyReadonlyArray<ProviderFrame>, Failure>,
+  reader: StreamReader
+) {
+  let end: Effect.Effect<never, Failure | Cause.Done> | undefined
+  const read = (packet: ReadonlyArray<ProviderFrame>, isLast: boolean) => {
+    const events: Array<CompletionEvent> = []
+    const add = (result: Result.Result<ReadonlyArray<CompletionEvent>, Failure>) => {
+      if (Result.isFailure(result)) end = Effect.fail(result.failure)
+      else for (const event of result.success) events.push(event)
+    }
+    for (const frame of packet) {
+      if (end !== undefined || reader.ended()) break
+      add(reader.step(frame))
+    }
+    if (end === undefined && (isLast || reader.ended())) {
+      end = Cause.done()
+      add(reader.finish())
+    }
+    return Arr.isArrayNonEmpty(events) ? Effect.succeed(events) : next
+  }
+  const next: EventPull = Effect.suspend(
+    () =>
+      end ??
+      Pull.matchEffect(frames, {
+        onSuccess: (packet) => read(packet, false),
+        onFailure: Effect.failCause,
+        onDone: () => read([], true)
+      })
+  )
+  yield* Effect.addFinalizer(() => (reader.ended() ? readToEnd(frames) : Effect.void))
+  return next
+})
+
+const readToEnd = (frames: Pull.Pull<unknown, Failure>) =>
+  Effect.forever(frames).pipe(Effect.interruptible, Effect.timeoutOption(endTimeout), Effect.exit)
+
+/** The same events from the beginning, once the first output or the finish event has arrived. */
+export const afterFirstOutput = Effect.fnUntraced(function* (events: EventPull) {
+  const held: Array<CompletionEvent> = []
+  while (!held.some((event) => isOutput(event) || isFinish(event))) {
+    if (held.length > maxHeldEvents) return yield* broken("The provider streams without saying anything.")
+    const packet = yield* Pull.catchDone(events, () => incomplete)
+    for (const event of packet) held.push(event)
+  }
+  return Arr.isArrayNonEmpty(held) ? prepend(held, events) : events
+})
+
+/** Gives `first`, then what `rest` gives. */
+export const prepend = (first: Arr.NonEmptyReadonlyArray<CompletionEvent>, rest: EventPull): EventPull => {
+  let hasStarted = false
+  return Effect.suspend(() => {
+    if (hasStarted) return rest
+    hasStarted = true
+    return Effect.succeed(first)
+  })
+}

@@ -1,0 +1,122 @@
+/**
+ * One call to one target: the target's protocol encodes the request, the transport sends it, and the protocol decodes
+ * the answer. A call either succeeds or fails with a classified failure. What follows from a failure is decided
+ * elsewhere.
+ */
+import { Array as Arr, Cause, Context, Effect, Layer, type Scope } from "effect"
+
+import { Catalog } from "../../catalog/Catalog.ts"
+import { type ChatProtocolName, isTranscription } from "../../catalog/Model.ts"
+import type { CompletionEvent } from "../../domain/Completion.ts"
+import type { ChatRequest } from "../../domain/Conversation.ts"
+import { Failure, transient } from "../../domain/Failure.ts"
+import type { Transcript, TranscriptionRequest } from "../../domain/Transcription.ts"
+import type { Protocol, WireCall } from "../protocols/Protocol.ts"
+import { transcriptionProtocols } from "../protocols/Protocols.ts"
+import { type Exchange, HttpTransport } from "../transport/HttpTransport.ts"
+import type { Timeouts } from "../transport/Timeouts.ts"
+import * as ChatTranscription from "./ChatTranscription.ts"
+import * as EventPull from "./EventPull.ts"
+import type { Target } from "./Target.ts"
+
+export interface ChatCallInput {
+  readonly request: ChatRequest
+  /** The same request with every image as bytes. Only some targets need it; it is computed once for all of them. */
+  readonly inlined: Effect.Effect<ChatRequest, Failure>
+  /** The opaque key for the provider's cache affinity. */
+  readonly affinity?: string
+}
+
+export interface TranscriptionCallInput {
+  readonly request: TranscriptionRequest
+  /** The same request for a chat model that takes audio. It is computed once for all targets that need it. */
+  readonly chatRequest: Effect.Effect<ChatRequest>
+}
+
+export interface ProviderClientOptions {
+  readonly protocols: Record<ChatProtocolName, Protocol>
+  readonly timeouts: Timeouts
+}
+
+export class ProviderClient extends Context.Service<
+  ProviderClient,
+  {
+    /** The events of a plain answer. One of them is its `finish`. */
+    readonly complete: (target: Target, input: ChatCallInput) => Effect.Effect<ReadonlyArray<CompletionEvent>, Failure>
+    /** The events of a stream from its beginning, once its first output or its end has arrived. */
+    readonly open: (target: Target, input: ChatCallInput) => Effect.Effect<EventPull.EventPull, Failure, Scope.Scope>
+    /** The text of a recording, by a transcription model or by a chat model that takes audio. */
+    readonly transcribe: (target: Target, input: TranscriptionCallInput) => Effect.Effect<Transcript, Failure>
+  }
+>()("tollgate/providers/dispatch/ProviderClient") {
+  static readonly layer = (options: ProviderClientOptions) => Layer.effect(ProviderClient, make(options))
+}
+
+const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClientOptions) {
+  const catalog = yield* Catalog
+  const transport = yield* HttpTransport
+
+  const accountFor = ({ endpoint }: Target) =>
+    Effect.fromNullishOr(catalog.account(endpoint.provider)).pipe(Effect.mapError(() => switchedOff))
+
+  const prepare = Effect.fnUntraced(function* (target: Target, input: ChatCallInput, stream: boolean) {
+    const { protocol: name } = target.endpoint
+    if (isTranscription(name)) return yield* Effect.die(`${target.endpoint.id} only transcribes and cannot chat`)
+    const account = yield* accountFor(target)
+    const protocol = protocols[name]
+    const call: WireCall = {
+      request: protocol.takesImageUrls ? input.request : yield* input.inlined,
+      ...(input.affinity !== undefined && { affinity: input.affinity }),
+      stream,
+      model: target.model,
+      upstream: target.endpoint.upstream,
+      maxOutputTokens: target.endpoint.maxOutputTokens,
+      dialect: account.provider.dialect,
+      origin: `${target.endpoint.provider}/${target.endpoint.upstream}`
+    }
+    const wire = yield* Effect.fromResult(protocol.encode(call))
+    const exchange: Exchange = { account, wire, failure: protocol.failure }
+    return { protocol, call, exchange }
+  })
+
+  const complete = Effect.fnUntraced(function* (target: Target, input: ChatCallInput) {
+    const { protocol, call, exchange } = yield* prepare(target, input, false)
+    const body = yield* transport.json(exchange)
+    const events = yield* Effect.fromResult(protocol.decode(body, call))
+    return events.some(EventPull.isFinish) ? events : yield* EventPull.incomplete
+  })
+
+  const open = Effect.fnUntraced(
+    function* (target: Target, input: ChatCallInput) {
+      const { protocol, call, exchange } = yield* prepare(target, input, true)
+      const opened = yield* transport.open(exchange)
+      if (opened._tag === "Frames")
+        return yield* EventPull.afterFirstOutput(yield* EventPull.eventsOf(opened.frames, protocol.reader(call)))
+      const events = yield* Effect.fromResult(protocol.decode(opened.body, call))
+      if (!Arr.isReadonlyArrayNonEmpty(events) || !events.some(EventPull.isFinish)) return yield* EventPull.incomplete
+      return EventPull.prepend(events, Cause.done())
+    },
+    Effect.timeoutOrElse({
+      duration: timeouts.firstOutput,
+      orElse: () => Effect.fail(transient("timeout", "The provider produced no output in time."))
+    })
+  )
+
+  const transcribe = Effect.fnUntraced(function* (target: Target, { chatRequest, request }: TranscriptionCallInput) {
+    const { protocol, upstream } = target.endpoint
+    if (isTranscription(protocol)) {
+      const account = yield* accountFor(target)
+      const { decode, encode, failure } = transcriptionProtocols[protocol]
+      const wire = encode({ request, upstream, dialect: account.provider.dialect })
+      return yield* Effect.flatMap(transport.json({ account, wire, failure }), (body) =>
+        Effect.fromResult(decode(body))
+      )
+    }
+    const events = yield* complete(target, { request: yield* chatRequest, inlined: chatRequest })
+    return yield* Effect.fromResult(ChatTranscription.transcriptOf(events))
+  })
+
+  return ProviderClient.of({ complete, open, transcribe })
+})
+
+const switchedOff = new Failure({ reason: { _tag: "Credentials" }, message: "The provider is not switched on." })
