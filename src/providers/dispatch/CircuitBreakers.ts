@@ -4,11 +4,11 @@
  * never counted.
  *
  * One policy decides when a breaker opens: when half of the last calls failed, or at once when a failure says how long
- * it will last (a 429 with `retry-after`, a refused account). The library's `CircuitBreaker` cannot do both. It takes
- * one trip policy, either a rate or a number of failures in a row, and neither looks at `retryAfter`: the hint never
- * opens a circuit, it only lengthens an opening, and never to less than `openDuration`. So this service applies its
- * policy to the library's `CircuitBreakerStore`, which keeps the state of each circuit. That is also the cheaper way:
- * the library replays the schedule of `openDuration` after every success.
+ * it will last (a 429 with `retry-after`, a refused account). Effect's `CircuitBreaker` cannot do both. It takes one
+ * trip policy, either a rate or a number of failures in a row, and neither looks at `retryAfter`: the hint never opens
+ * a circuit. It can only lengthen an opening, while a rate limit often ends sooner than `openDuration`. So this service
+ * applies its policy to Effect's `CircuitBreakerStore`, which keeps the state of each circuit. That is also cheaper:
+ * `CircuitBreaker` replays the schedule of `openDuration` after every success.
  */
 import { Context, Data, Duration, Effect, Exit, Layer, Option, Scope } from "effect"
 import { CircuitBreaker } from "effect/persistence"
@@ -30,9 +30,9 @@ const longestOpening = Duration.minutes(1)
 
 /** Opens a breaker at once. */
 const singleFailure = CircuitBreaker.consecutive(1)
-/** Limits for the opening that a provider asks for with `retry-after`. */
-const shortestAskedOpening = Duration.seconds(1)
-const longestAskedOpening = Duration.minutes(15)
+/** Limits for the opening that a provider requests with `retry-after`. */
+const shortestRequestedOpening = Duration.seconds(1)
+const longestRequestedOpening = Duration.minutes(15)
 /** The opening after our account was refused: a person has to replace a key or pay a bill. */
 const refusedAccountOpening = Duration.minutes(5)
 
@@ -67,7 +67,7 @@ export class CircuitBreakers extends Context.Service<
           })
         )
 
-      /** Opens a breaker that the failure rate has left closed. */
+      /** Opens a breaker that is still closed. One that counting has just opened is not admitted again. */
       const openAtOnce = (endpoint: EndpointId, openFor: Duration.Duration) =>
         admit(endpoint).pipe(
           Effect.flatMap(({ generation }) =>
@@ -79,8 +79,8 @@ export class CircuitBreakers extends Context.Service<
 
       const record = (endpoint: EndpointId, admission: CircuitBreaker.Admission, exit: Exit.Exit<unknown, Failure>) => {
         const counted = count(endpoint, admission, exit)
-        const asked = askedOpening(exit)
-        return asked === undefined ? counted : Effect.andThen(counted, openAtOnce(endpoint, asked))
+        const openFor = requestedOpening(exit)
+        return openFor === undefined ? counted : Effect.andThen(counted, openAtOnce(endpoint, openFor))
       }
 
       const guard = <A, R>(endpoint: EndpointId, call: Effect.Effect<A, Failure, R>) =>
@@ -110,12 +110,12 @@ const outcomeOf = (exit: Exit.Exit<unknown, Failure>): CircuitBreaker.Outcome["_
   return Option.isSome(failure) && policyOf(failure.value).providerFault ? "Failure" : "Ignored"
 }
 
-/** How long the endpoint should be left alone because of this outcome, where the outcome says so. */
-const askedOpening = (exit: Exit.Exit<unknown, Failure>): Duration.Duration | undefined => {
+/** For how long this outcome opens the breaker at once, if it does. */
+const requestedOpening = (exit: Exit.Exit<unknown, Failure>): Duration.Duration | undefined => {
   const reason = Option.getOrUndefined(Exit.findErrorOption(exit))?.reason
   if (reason?._tag === "Credentials") return refusedAccountOpening
   return reason?._tag === "Transient" && reason.retryAfter !== undefined
-    ? Duration.clamp(reason.retryAfter, { minimum: shortestAskedOpening, maximum: longestAskedOpening })
+    ? Duration.clamp(reason.retryAfter, { minimum: shortestRequestedOpening, maximum: longestRequestedOpening })
     : undefined
 }
 

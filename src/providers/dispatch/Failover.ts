@@ -30,7 +30,7 @@ interface Progress {
   readonly attempts: Array<Attempt>
   /** The last failure of each target that was called. */
   readonly failures: Array<FailoverRules.TargetFailure>
-  /** Targets that were not called because of their breakers, with the time until those let a call through. */
+  /** Targets that were not called because of their breakers, with the time until those let a call through again. */
   readonly skipped: Array<{ readonly target: Target; readonly retryAfter: Duration.Duration }>
   tries: number
 }
@@ -46,7 +46,8 @@ class CurrentStep extends Context.Service<
 >()("tollgate/providers/dispatch/Failover/CurrentStep") {}
 
 /**
- * The answer of the first target that gives one. When every breaker is open, the one that closes first is overruled.
+ * The answer of the first target that gives one. If every breaker is open, the target that would be called again first
+ * is called at once.
  */
 export const failover = <A>(options: FailoverOptions<A>): Effect.Effect<ProviderAnswer<A>, Exhausted> =>
   Effect.suspend(() => {
@@ -58,14 +59,14 @@ export const failover = <A>(options: FailoverOptions<A>): Effect.Effect<Provider
       ...Arr.map(targets, (target, index) => ({
         provide: Context.make(CurrentStep, { target, fallbacks: targets.slice(index + 1) }),
         attempts: 1,
-        // Asked before each step but the first, and again after it.
+        // Decides whether this step runs, which the first step always does.
         while: () => progress.tries < limits.tries && mayAnswer(target)
       }))
     )
     const step = Effect.flatMap(CurrentStep, ({ fallbacks, target }) =>
       callTarget(options, progress, target, () => fallbacks.some(mayAnswer)).pipe(
         (call) => breakers.guard(target.endpoint.id, call),
-        Effect.tapError((error) => Effect.sync(() => noteError(progress, target, error)))
+        Effect.tapError((error) => Effect.sync(() => recordError(progress, target, error)))
       )
     )
     return step.pipe(
@@ -78,7 +79,7 @@ export const failover = <A>(options: FailoverOptions<A>): Effect.Effect<Provider
     )
   })
 
-/** If all that was met are open breakers, calls the target whose breaker lets a call through first. */
+/** Calls one target in spite of its breaker, if the breakers have prevented every call. */
 const afterPlan = <A>(options: FailoverOptions<A>, progress: Progress) => {
   const soonest = Arr.sort(progress.skipped, byRetryAfter)[0]
   if (progress.failures.length > 0 || soonest === undefined) return exhausted(progress)
@@ -132,7 +133,7 @@ const attemptOf = (target: Target, latency: Duration.Duration, failure: Failure 
   latencyMillis: Duration.toMillis(latency)
 })
 
-const noteError = (progress: Progress, target: Target, error: Failure | CircuitOpen): void => {
+const recordError = (progress: Progress, target: Target, error: Failure | CircuitOpen): void => {
   if (error._tag === "Failure") {
     progress.failures.push({ target, failure: error })
     return

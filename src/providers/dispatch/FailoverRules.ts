@@ -31,7 +31,7 @@ export interface TargetFailure {
   readonly failure: Failure
 }
 
-/** True when `candidate` may answer although these targets have failed. */
+/** True when a target may answer although others have failed. Where a prompt was too long, it needs a larger window. */
 export const mayAnswer = ({ endpoint }: Target, failures: ReadonlyArray<TargetFailure>): boolean =>
   failures.every(({ failure, target }) => {
     if (failure.reason._tag === "ContextTooLong") return endpoint.contextWindow > target.endpoint.contextWindow

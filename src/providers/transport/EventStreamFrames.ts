@@ -70,7 +70,7 @@ export const eventStreamParser = (): FrameParser => {
   }
 }
 
-/** The length of a message. The checksum is verified first, because a wrong length would never be complete. */
+/** The length of a message. The checksum is verified first, because a message of a wrong length might never end. */
 const lengthIn = (prelude: Buffer): number | undefined => {
   const length = prelude.readUInt32BE(0)
   const isIntact = crc32(prelude.subarray(0, 8)) === prelude.readUInt32BE(8)
