@@ -13,18 +13,18 @@ import { protocols } from "../../../src/providers/protocols/Protocols.ts"
 import { callOf, failing, thinker, verdictOf } from "../protocols/wire.ts"
 import { recording } from "../recordings.ts"
 
-const asked = (
+const encoded = (
   protocol: ChatProtocolName,
   request = recording(),
   more: { readonly dialect?: DialectName; readonly model?: Partial<Model> } = {}
 ) => protocols[protocol].encode(callOf({ request: transcriptionChat(request), stream: false, ...more }))
 
-const bodyOf = (...call: Parameters<typeof asked>): JsonObject => Result.getOrThrow(asked(...call)).body
+const bodyOf = (...call: Parameters<typeof encoded>): JsonObject => Result.getOrThrow(encoded(...call)).body
 
 const data = Buffer.from(recording().file.bytes).toString("base64")
 
-describe("the question", () => {
-  it("has the instruction, the client's hints and the audio in one message of the user's", () => {
+describe("The chat request for a transcription", () => {
+  it("has the instruction, the client's hints and the audio in one user message", () => {
     const { messages, temperature } = transcriptionChat(
       recording({ language: "de", prompt: "Tollgate, Picodollar", temperature: 0.3 })
     )
@@ -33,12 +33,12 @@ describe("the question", () => {
     const [text, audio] = messages[0]?.content ?? []
     assert.deepStrictEqual(audio, { type: "audio", data, format: "wav" })
     const instruction = text?.type === "text" ? text.text : assert.fail("no text")
-    for (const wish of ["verbatim", "only the transcript", "de (ISO 639-1)", "Tollgate, Picodollar"])
-      assert.include(instruction, wish)
+    for (const part of ["verbatim", "only the transcript", "de (ISO 639-1)", "Tollgate, Picodollar"])
+      assert.include(instruction, part)
     assert.notInclude(JSON.stringify(transcriptionChat(recording({ prompt: "" }))), "vocabulary")
   })
 
-  it("names every format as conversations do", () => {
+  it("names every audio format as chat requests do", () => {
     const formats = audioExtensions.map((extension) => {
       const part = transcriptionChat(recording({}, extension)).messages[0]?.content[1]
       return part?.type === "audio" ? part.format : "none"
@@ -47,7 +47,7 @@ describe("the question", () => {
     for (const format of formats) assert.include([...audioFormats], format)
   })
 
-  it("asks for as little thinking as the model allows", () => {
+  it("asks for as little reasoning as the model allows", () => {
     assert.strictEqual(
       bodyOf("openai-chat", recording(), { model: thinker({ support: "always" }) })["reasoning_effort"],
       "low"
@@ -57,11 +57,11 @@ describe("the question", () => {
     assert.deepStrictEqual(config, { temperature: 0, thinkingConfig: { thinkingBudget: 0 } })
   })
 
-  it("leaves the temperature out where the model takes none", () => {
+  it("leaves the temperature out when the model does not support one", () => {
     assert.notProperty(bodyOf("openai-chat", recording(), { model: { sampling: "never" } }), "temperature")
   })
 
-  it("reaches each provider in its own form [openai-chat: audio] [gemini: audio]", () => {
+  it("is encoded as each provider expects audio [openai-chat: audio] [gemini: audio]", () => {
     const content = (body: JsonObject) => JSON.stringify(body["messages"] ?? body["contents"])
     assert.include(content(bodyOf("openai-chat")), `"input_audio":{"data":"${data}","format":"wav"}`)
     assert.include(
@@ -88,19 +88,19 @@ describe("the question", () => {
     ])
   })
 
-  it("is refused before it is sent where the audio cannot be said", () => {
+  it("is refused before it is sent when the protocol does not support the audio format", () => {
     for (const extension of ["ogg", "flac", "m4a", "webm"] as const)
-      assert.strictEqual(failing(asked("openai-chat", recording({}, extension))), "Unsupported", extension)
+      assert.strictEqual(failing(encoded("openai-chat", recording({}, extension))), "Unsupported", extension)
     for (const protocol of ["anthropic-messages", "bedrock-converse", "openai-responses"] as const)
-      assert.strictEqual(failing(asked(protocol)), "Unsupported", protocol)
+      assert.strictEqual(failing(encoded(protocol)), "Unsupported", protocol)
   })
 })
 
-describe("the transcript", () => {
+describe("The transcript in a chat answer", () => {
   const answer = (text: string, reason: FinishReason, ...more: ReadonlyArray<CompletionEvent>) =>
     transcriptOf([{ type: "reasoning", text: "Hm." }, { type: "text", text }, ...more, { type: "finish", reason }])
 
-  it("is the text of the answer without the space around it, with the usage of the answer", () => {
+  it("is the trimmed text of the answer, with the usage of the answer", () => {
     const usage = { ...none, audioInput: 20, output: 3 }
     assert.deepStrictEqual(Result.getOrThrow(answer("\n Hello. \n", "stop", { type: "usage", usage })), {
       text: "Hello.",
@@ -109,7 +109,7 @@ describe("the transcript", () => {
     assert.deepStrictEqual(Result.getOrThrow(answer("", "stop")), { text: "", usage: undefined })
   })
 
-  it("is none when it was cut off or refused", () => {
+  it("is a failure when it was cut off or refused", () => {
     const reasonOf = (result: ReturnType<typeof answer>) =>
       Result.isFailure(result) ? `${verdictOf(result.failure)}: ${result.failure.message}` : "success"
     assert.match(reasonOf(answer("Half a", "length")), /^ContextTooLong: /)

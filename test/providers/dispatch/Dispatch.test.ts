@@ -62,7 +62,7 @@ describe("Dispatch.complete", () => {
     ["a model that is missing", status(404), 1]
   ]
   for (const [name, behaviour, tries] of faults) {
-    it.live(`goes to the next target after ${name}`, () =>
+    it.live(`fails over to the next target after ${name}`, () =>
       Effect.gen(function* () {
         const script = yield* Script
         const bad = script.target("bad", behaviour)
@@ -77,7 +77,7 @@ describe("Dispatch.complete", () => {
     )
   }
 
-  it.live("asks the same target again before it goes on, and records every try", () =>
+  it.live("tries the same target again before it fails over, and records every try", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const answer = yield* complete(script.target("shaky", status(500), says("hello")), targetOf("other"))
@@ -87,7 +87,7 @@ describe("Dispatch.complete", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("waits as long as the only target asks, when that is short", () =>
+  it.live("waits as long as the only target asks for, when that is short", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const [elapsed, answer] = yield* Effect.timed(
@@ -98,7 +98,7 @@ describe("Dispatch.complete", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("is exhausted with the shortest wait when every target is rate-limited", () =>
+  it.live("reports the shortest wait when every target is rate-limited", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const error = yield* Effect.flip(
@@ -112,7 +112,7 @@ describe("Dispatch.complete", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("does not call it a rate limit when one target failed otherwise", () =>
+  it.live("does not report a rate limit when one target failed for another reason", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const error = yield* Effect.flip(complete(script.target("a", status(429)), script.target("b", status(500))))
@@ -121,7 +121,7 @@ describe("Dispatch.complete", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("stops at a request that is invalid everywhere", () =>
+  it.live("stops at a failure that blames the request", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const other = script.target("other", says("hello"))
@@ -131,7 +131,7 @@ describe("Dispatch.complete", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("takes a refusal for an answer that costs nothing", () =>
+  it.live("answers with an empty completion that costs nothing when the provider refuses the content", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const answer = yield* complete(script.target("prude", status(451)), targetOf("other"))
@@ -142,7 +142,7 @@ describe("Dispatch.complete", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("goes on to a larger window only, when the prompt is too long", () =>
+  it.live("fails over only to targets with a larger window when the prompt is too long", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const small = script.target("small", status(413))
@@ -153,7 +153,7 @@ describe("Dispatch.complete", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("tries a model at its other endpoints when one does not know it", () =>
+  it.live("tries the other endpoints of a model when one endpoint does not know it", () =>
     Effect.gen(function* () {
       const script = yield* Script
       script.target("first", status(404))
@@ -173,7 +173,7 @@ describe("Dispatch.complete", () => {
     }).pipe(Effect.provide(bytesOnlyLayer(inlined)))
   })
 
-  it.live("says which image cannot be loaded when no target takes its URL", () => {
+  it.live("reports which image cannot be loaded when no target takes its URL", () => {
     const unloadable = new Failure({ reason: { _tag: "Unsupported" }, message: "The image is not public." })
     return Effect.gen(function* () {
       const script = yield* Script
@@ -183,7 +183,7 @@ describe("Dispatch.complete", () => {
     }).pipe(Effect.provide(bytesOnlyLayer(() => Effect.fail(unloadable))))
   })
 
-  it.live("spends no more tries than its budget", () =>
+  it.live("makes no more tries than its budget allows", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const targets = ["a", "b", "c"].map((name) => script.target(name, status(500)))
@@ -192,7 +192,7 @@ describe("Dispatch.complete", () => {
     }).pipe(Effect.provide(testLayer({ tries: 3 })))
   )
 
-  it.live("gives up at its deadline and says what it tried", () =>
+  it.live("gives up at its deadline and reports what it tried", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const stuck = script.target("stuck", never)
@@ -218,7 +218,7 @@ describe("Dispatch.complete", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("raises an alarm when a provider refuses our account, and names the provider", () =>
+  it.live("logs an error that names the provider when it refuses our account", () =>
     Effect.gen(function* () {
       const lines: Array<string> = []
       const capture = Logger.map(Logger.formatJson, (line) => void lines.push(line))
@@ -287,7 +287,7 @@ describe("Dispatch.open", () => {
     }).pipe(Effect.scoped, Effect.provide(testLayer()))
   )
 
-  it.live("does not fail over after the first output: the stream fails and nothing is repeated", () =>
+  it.live("does not fail over after the first output: the stream fails and no text is repeated", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const good = script.target("good", hello)
@@ -307,7 +307,7 @@ describe("Dispatch.open", () => {
     }).pipe(Effect.scoped, Effect.provide(testLayer()))
   )
 
-  it.live("delivers what came before an error in the same packet, then the error", () =>
+  it.live("delivers the events before an error in the same packet, then fails", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const answer = yield* open(script.target("x", sends(line({ text: "hel" }) + line({ error: {} }))))
@@ -373,7 +373,7 @@ describe("Dispatch.open", () => {
     )
   )
 
-  it.live("takes a whole answer in place of a stream, and an error in its place for a failure", () =>
+  it.live("accepts a plain answer to a request for a stream, and fails over if it is an error", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const answer = yield* open(script.target("bad", json({ error: {} })), script.target("whole", says("hello")))
@@ -382,7 +382,7 @@ describe("Dispatch.open", () => {
     }).pipe(Effect.scoped, Effect.provide(testLayer()))
   )
 
-  it.live("takes a proper end without output for an answer", () =>
+  it.live("accepts a stream with a finish event and no output as an answer", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const answer = yield* open(script.target("terse", streams(line({ finish: "stop" }), "data: [DONE]\n\n")))
@@ -391,7 +391,7 @@ describe("Dispatch.open", () => {
     }).pipe(Effect.scoped, Effect.provide(testLayer()))
   )
 
-  it.live("keeps the socket of a stream that ended, for the next one", () =>
+  it.live("reuses the socket of a stream that has ended", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const late: Behaviour = (response, incoming) => {
@@ -408,10 +408,10 @@ describe("Dispatch.open", () => {
   )
 })
 
-describe("breakers", () => {
+describe("The circuit breaker of an endpoint", () => {
   const fail = (target: Target) => Effect.ignore(complete(target))
 
-  it.live("skip an endpoint that keeps failing, and call it anyway when nothing else is left", () =>
+  it.live("opens when the endpoint keeps failing, and is ignored when no other target is left", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const down = script.target("down", status(500))
@@ -423,10 +423,10 @@ describe("breakers", () => {
     }).pipe(Effect.provide(testLayer({ triesPerTarget: 1 })))
   )
 
-  it.live("open at once for a rate limit that names its end, and let calls through after it", () =>
+  it.live("opens at once for as long as a rate limit asks, and closes after a successful probe", () =>
     Effect.gen(function* () {
       const script = yield* Script
-      const busy = script.target("busy", status(429, { "retry-after": "1" }), says("rested"))
+      const busy = script.target("busy", status(429, { "retry-after": "1" }), says("free again"))
       const good = script.target("good", says("hello"))
       yield* complete(busy, good)
       assert.deepStrictEqual(trail(yield* complete(busy, good)), ["busy skipped", "good answered"])
@@ -436,7 +436,7 @@ describe("breakers", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("are not moved by what clients do", () =>
+  it.live("does not count what clients do", () =>
     Effect.gen(function* () {
       const script = yield* Script
       // Enough to open the breaker if they counted.
@@ -449,7 +449,7 @@ describe("breakers", () => {
     }).pipe(Effect.provide(testLayer({ triesPerTarget: 1 })))
   )
 
-  it.live("count streams that break after their first output", () =>
+  it.live("counts streams that break after their first output", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const flaky = script.target("flaky", streams(line({ text: "hel" })))

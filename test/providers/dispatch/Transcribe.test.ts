@@ -15,7 +15,7 @@ import { defaultTimeouts } from "../../../src/providers/transport/Timeouts.ts"
 import { type FormPart, partsOf, recording } from "../recordings.ts"
 import { held, json, never, realLayer, reset, Script, status, targetOf, testLayer } from "./ScriptedProvider.ts"
 
-/** The target as one that does nothing but transcribe. */
+/** The same target with a model that only transcribes. */
 const transcriber = ({ endpoint, model }: Target): Target => ({
   model: { ...model, kind: "transcription", modalities: { image: false, audio: true } },
   endpoint: { ...endpoint, protocol: "openai-transcription" }
@@ -27,19 +27,19 @@ const transcribe = (request: TranscriptionRequest, ...targets: readonly [Target,
 const trail = ({ attempts }: Pick<Exhausted, "attempts">) =>
   attempts.map(({ endpoint, outcome }) => `${endpoint} ${outcome}`)
 
-const hears = (text: string) => json({ text, usage: { input_tokens: 10, output_tokens: 2, total_tokens: 12 } })
+const transcribes = (text: string) => json({ text, usage: { input_tokens: 10, output_tokens: 2, total_tokens: 12 } })
 
 const refuses = (code: number, message: string) => (response: Parameters<typeof never>[0]) =>
   void response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify({ error: { message } }))
 
-const named = (parts: ReadonlyArray<FormPart>): ReadonlyArray<string> =>
+const fieldNames = (parts: ReadonlyArray<FormPart>): ReadonlyArray<string> =>
   parts.map(({ headers }) => /^content-disposition: form-data; name="(\w+)"/i.exec(headers[0] ?? "")?.[1] ?? "")
 
 describe("Dispatch.transcribe", () => {
-  it.live("sends a form that even a client's worst names cannot break out of", () =>
+  it.live("sends a form that no name or prompt of a client can break out of", () =>
     Effect.gen(function* () {
       const script = yield* Script
-      const target = transcriber(script.target("strict", hears("Hello.")))
+      const target = transcriber(script.target("strict", transcribes("Hello.")))
       const prompt =
         'a"\r\nX-Evil: 1\r\n\r\n------formdata\r\nContent-Disposition: form-data; name="model"\r\n\r\nümläut'
       const request = recording({ prompt, language: "de", temperature: 0.5 })
@@ -51,11 +51,18 @@ describe("Dispatch.transcribe", () => {
       const { body, headers, path } = received ?? assert.fail("nothing was received")
       assert.strictEqual(path, "/audio/transcriptions")
       assert.strictEqual(headers["authorization"], "Bearer secret")
-      // Some servers refuse a body whose length they are not told.
+      // Some servers refuse a body of unknown length.
       assert.strictEqual(headers["content-length"], String(body.length))
       assert.isUndefined(headers["transfer-encoding"])
       const parts = partsOf(headers["content-type"], body)
-      assert.deepStrictEqual(named(parts), ["model", "language", "prompt", "temperature", "response_format", "file"])
+      assert.deepStrictEqual(fieldNames(parts), [
+        "model",
+        "language",
+        "prompt",
+        "temperature",
+        "response_format",
+        "file"
+      ])
       assert.deepStrictEqual(
         parts.slice(0, -1).map((part) => part.body.toString()),
         ["strict", "de", prompt, "0.5", "json"]
@@ -68,11 +75,11 @@ describe("Dispatch.transcribe", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("tries again with the whole form, then goes to the next target, and writes down both", () =>
+  it.live("tries again with the whole form, then fails over, and records both tries", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const shaky = transcriber(script.target("shaky", reset, status(500)))
-      const good = transcriber(script.target("good", hears("Hello.")))
+      const good = transcriber(script.target("good", transcribes("Hello.")))
       const bytes = new Uint8Array(300_000).fill(7)
       const answer = yield* transcribe(recording({}, "mp3", bytes), shaky, good)
       assert.deepStrictEqual(trail(answer), ["shaky Transient", "shaky Transient", "good answered"])
@@ -85,14 +92,14 @@ describe("Dispatch.transcribe", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("asks another model when one cannot take the audio, whatever their context windows", () =>
+  it.live("fails over when a model cannot take the audio, whatever the context windows are", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const long = "audio duration 2000.0 seconds is longer than 1400 seconds which is the maximum for this model"
       const small = transcriber(script.target("small", refuses(400, long)))
       const proxy = transcriber(script.target("proxy", refuses(413, "Request Entity Too Large")))
       const codec = transcriber(script.target("codec", refuses(400, "Audio file might be corrupted or unsupported")))
-      const good = transcriber(script.target("good", hears("Hello.")))
+      const good = transcriber(script.target("good", transcribes("Hello.")))
       const answer = yield* transcribe(recording(), small, proxy, codec, good)
       assert.deepStrictEqual(trail(answer), [
         "small Unsupported",
@@ -103,11 +110,11 @@ describe("Dispatch.transcribe", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("stops at audio that nobody can read, with the provider's words", () =>
+  it.live("stops at audio that no provider can read, with the message of the provider", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const strict = transcriber(script.target("strict", refuses(400, "Invalid file format. Supported formats: [mp3]")))
-      const other = transcriber(script.target("other", hears("Hello.")))
+      const other = transcriber(script.target("other", transcribes("Hello.")))
       const error = yield* Effect.flip(transcribe(recording(), strict, other))
       assert.strictEqual(error.last.reason._tag, "Invalid")
       assert.include(error.last.message, "Supported formats")
@@ -115,7 +122,7 @@ describe("Dispatch.transcribe", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("takes silence for an answer", () =>
+  it.live("accepts an empty transcript as an answer", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const answer = yield* transcribe(recording(), transcriber(script.target("mute", json({ text: " " }))))
@@ -123,7 +130,7 @@ describe("Dispatch.transcribe", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("gives up on a provider that does not answer, and is exhausted with the wait of those that are busy", () =>
+  it.live("gives up on a provider that does not answer, and reports the wait of one that is rate-limited", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const silent = transcriber(script.target("silent", never))
@@ -135,11 +142,11 @@ describe("Dispatch.transcribe", () => {
     }).pipe(Effect.provide(testLayer({ triesPerTarget: 1 })))
   )
 
-  it.live("leaves an endpoint alone that fails again and again", () =>
+  it.live("skips an endpoint that keeps failing", () =>
     Effect.gen(function* () {
       const script = yield* Script
       const bad = transcriber(script.target("bad", status(500)))
-      const good = transcriber(script.target("good", hears("Hello.")))
+      const good = transcriber(script.target("good", transcribes("Hello.")))
       for (let round = 0; round < 5; round++) yield* transcribe(recording(), bad, good)
       const answer = yield* transcribe(recording(), bad, good)
       assert.deepStrictEqual(trail(answer), ["bad skipped", "good answered"])
@@ -147,7 +154,7 @@ describe("Dispatch.transcribe", () => {
     }).pipe(Effect.provide(testLayer({ triesPerTarget: 1 })))
   )
 
-  it.live("hears that a file is too large while it is still sending it", () =>
+  it.live("reads a rejection of the file that arrives before the file is sent", () =>
     Effect.gen(function* () {
       const server = createServer((incoming, response) => {
         response.writeHead(413, { "content-type": "application/json" }).end('{"error":{"message":"too large"}}')
@@ -184,8 +191,8 @@ describe("Dispatch.transcribe", () => {
   )
 })
 
-describe("Dispatch.transcribe with a model that converses", () => {
-  const says = (content: string, finish_reason = "stop", more: object = {}) =>
+describe("Dispatch.transcribe with a chat model", () => {
+  const chatAnswer = (content: string, finish_reason = "stop", more: object = {}) =>
     json({
       choices: [{ index: 0, message: { role: "assistant", content, ...more }, finish_reason }],
       usage: {
@@ -196,10 +203,10 @@ describe("Dispatch.transcribe with a model that converses", () => {
       }
     })
 
-  it.live("asks it in its own protocol, and answers with its usage", () =>
+  it.live("sends a chat request, and answers with the usage of the chat", () =>
     Effect.gen(function* () {
       const script = yield* Script
-      const target = script.target("chat", says(" Hello. "))
+      const target = script.target("chat", chatAnswer(" Hello. "))
       const answer = yield* transcribe(recording(), target)
       assert.strictEqual(answer.value.text, "Hello.")
       assert.deepInclude(answer.value.usage, { input: 20, audioInput: 10, output: 4 })
@@ -211,11 +218,11 @@ describe("Dispatch.transcribe with a model that converses", () => {
     }).pipe(Effect.provide(realLayer()))
   )
 
-  it.live("does not pass half a transcript or a refusal off as one", () =>
+  it.live("fails when the transcript was cut off or refused", () =>
     Effect.gen(function* () {
       const script = yield* Script
-      const failing = (name: string, ...answer: Parameters<typeof says>) =>
-        Effect.map(Effect.flip(transcribe(recording(), script.target(name, says(...answer)))), ({ last }) => last)
+      const failing = (name: string, ...answer: Parameters<typeof chatAnswer>) =>
+        Effect.map(Effect.flip(transcribe(recording(), script.target(name, chatAnswer(...answer)))), ({ last }) => last)
       assert.strictEqual((yield* failing("half", "Hel", "length")).reason._tag, "ContextTooLong")
       assert.strictEqual((yield* failing("prude", "", "content_filter")).reason._tag, "Refused")
       const refused = yield* failing("polite", "", "stop", { refusal: "I cannot listen to this." })
@@ -230,21 +237,21 @@ describe("Dispatch.transcribe with a model that converses", () => {
     }).pipe(Effect.provide(realLayer()))
   )
 
-  it.live("stands beside models that only transcribe, in either order", () =>
+  it.live("fails over between chat models and transcription models, in either order", () =>
     Effect.gen(function* () {
       const script = yield* Script
-      const chat = script.target("chat", says("From the chat."))
+      const chat = script.target("chat", chatAnswer("From the chat."))
       const form = transcriber(script.target("form", status(404)))
       assert.strictEqual((yield* transcribe(recording(), form, chat)).value.text, "From the chat.")
-      // This server's chat takes no such format, which is known before anything is sent.
-      const good = transcriber(script.target("good", hears("From the form.")))
+      // The protocol knows that this server does not take the format, so nothing is sent to it.
+      const good = transcriber(script.target("good", transcribes("From the form.")))
       const answer = yield* transcribe(recording({}, "webm"), chat, good)
       assert.strictEqual(answer.value.text, "From the form.")
       assert.strictEqual(script.calls(chat), 1)
     }).pipe(Effect.provide(realLayer()))
   )
 
-  it.live("is a defect when a conversation is sent to one that only transcribes", () =>
+  it.live("dies when a chat request is sent to a model that only transcribes", () =>
     Effect.gen(function* () {
       const dispatch = yield* Dispatch
       const request = { messages: [], tools: [], toolChoice: "auto", parallelToolCalls: true, stop: [] } as const

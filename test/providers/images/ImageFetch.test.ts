@@ -29,7 +29,7 @@ const sends =
 
 const redirects = (location: string, status = 302) => sends(Buffer.alloc(0), { location }, status)
 
-/** A server on an address of this machine; `seen` holds what it was asked. */
+/** A server on an address of this machine. `seen` lists the requests that it received. */
 const serving = Effect.fnUntraced(function* (serve: Serve, address = "127.0.0.1", wantedPort = 0) {
   const seen: Array<IncomingMessage> = []
   const server = createServer((incoming, response) => {
@@ -70,25 +70,25 @@ const testOptions = (port: number): Partial<ImageFetchOptions> => ({
 const inlined = (request: ChatRequest, options: Partial<ImageFetchOptions>) =>
   ImageFetch.use((images) => images.inlined(request)).pipe(Effect.provide(ImageFetch.layer(options)))
 
-/** What the gateway says of an image that it does not take. */
+/** The message of the failure for an image that is refused. */
 const refusalOf = Effect.fnUntraced(function* (url: string, options: Partial<ImageFetchOptions>) {
   const failure = yield* Effect.flip(inlined(requestOf(image(url)), options))
   assert.deepStrictEqual(failure.reason, { _tag: "Unsupported" })
   return failure.message
 })
 
-const said = (why: string): string => `The image at messages[0].content[0] ${why}.`
+const messageOf = (why: string): string => `The image at messages[0].content[0] ${why}.`
 
 const refuses = (name: string, why: string, serve: Serve, options: Partial<ImageFetchOptions> = {}) =>
   it.live(name, () =>
     Effect.gen(function* () {
       const { port, url } = yield* serving(serve)
-      assert.strictEqual(yield* refusalOf(url, { ...testOptions(port), ...options }), said(why))
+      assert.strictEqual(yield* refusalOf(url, { ...testOptions(port), ...options }), messageOf(why))
     })
   )
 
-describe("ImageFetch, with images it may load", () => {
-  it.live("puts images in place of their URLs wherever they are, each loaded once", () =>
+describe("ImageFetch with public images", () => {
+  it.live("replaces the URLs of images with their bytes wherever they are, and loads each once", () =>
     Effect.gen(function* () {
       const { port, seen } = yield* serving((response, incoming) =>
         incoming.url?.startsWith("/a")
@@ -117,7 +117,7 @@ describe("ImageFetch, with images it may load", () => {
     })
   )
 
-  it.live("asks as a stranger: no cookies, no key, no trace, no compression", () =>
+  it.live("sends requests without cookies, keys, trace headers or compression", () =>
     Effect.gen(function* () {
       const { port, seen, url } = yield* serving(sends(webp, { "content-type": "image/webp", "set-cookie": "a=b" }))
       yield* inlined(requestOf(image(url), image(`${url}2`)), testOptions(port)).pipe(Effect.withSpan("request"))
@@ -134,14 +134,14 @@ describe("ImageFetch, with images it may load", () => {
     })
   )
 
-  it.live("gives back the very request when there is nothing to load", () =>
+  it.live("returns the same request object when there is nothing to load", () =>
     Effect.gen(function* () {
       const request = requestOf({ type: "text", text: "http://127.0.0.1/" }, image(dataUri("image/png", png)))
       assert.strictEqual(yield* inlined(request, {}), request)
     })
   )
 
-  it.live("follows three redirects, relative ones too, and not a fourth", () =>
+  it.live("follows three redirects, including relative ones, but not a fourth", () =>
     Effect.gen(function* () {
       const { port, url } = yield* serving((response, incoming) => {
         const left = Number(incoming.url?.slice(1))
@@ -151,7 +151,7 @@ describe("ImageFetch, with images it may load", () => {
       const at = (redirects: number) => new URL(`/${redirects}`, url).href
       const after = yield* inlined(requestOf(image(at(3))), testOptions(port))
       assert.deepStrictEqual(urlsOf(after), [dataUri("image/gif", gif)])
-      assert.strictEqual(yield* refusalOf(at(4), testOptions(port)), said("redirects more than 3 times"))
+      assert.strictEqual(yield* refusalOf(at(4), testOptions(port)), messageOf("redirects more than 3 times"))
     })
   )
 
@@ -177,8 +177,8 @@ describe("ImageFetch, with images it may load", () => {
   )
 })
 
-describe("ImageFetch, against addresses that are not public", () => {
-  it.live("refuses this machine in every spelling", () =>
+describe("ImageFetch with addresses that are not public", () => {
+  it.live("refuses this machine in every notation of its address", () =>
     Effect.gen(function* () {
       const { port, seen } = yield* serving(sends(png))
       const hosts = [
@@ -203,36 +203,40 @@ describe("ImageFetch, against addresses that are not public", () => {
         "[2002:7f00:1::]"
       ]
       for (const host of hosts)
-        assert.strictEqual(yield* refusalOf(`http://${host}:${port}/`, { ports: [port] }), said("is not public"), host)
+        assert.strictEqual(
+          yield* refusalOf(`http://${host}:${port}/`, { ports: [port] }),
+          messageOf("is not public"),
+          host
+        )
       assert.deepStrictEqual(seen, [])
     })
   )
 
-  it.live("refuses a name when any of its addresses is closed, and does not say which", () =>
+  it.live("refuses a name if any of its addresses is not public, and does not reveal which", () =>
     Effect.gen(function* () {
       const { port, seen } = yield* serving(sends(png))
       const answers = [["127.0.0.1", "10.0.0.1"], ["127.0.0.1", "fd00:ec2::254"], ["169.254.169.254"], ["nonsense"], []]
       for (const addresses of answers) {
         const options = { ...testOptions(port), resolve: async () => addresses }
-        assert.strictEqual(yield* refusalOf(`http://images.test:${port}/`, options), said("is not public"))
+        assert.strictEqual(yield* refusalOf(`http://images.test:${port}/`, options), messageOf("is not public"))
       }
       assert.deepStrictEqual(seen, [])
     })
   )
 
-  it.live("refuses a redirect to a closed address, by number or by name", () =>
+  it.live("refuses a redirect to an address that is not public, given by number or by name", () =>
     Effect.gen(function* () {
       let target = ""
       const { port, url } = yield* serving((response, incoming) => redirects(target)(response, incoming))
       const closed = yield* serving(sends(png), "127.0.0.2", port)
       const resolve = async () => ["127.0.0.2"]
       for (target of [closed.url, `//127.0.0.2:${port}/`, `http://inside.test:${port}/`, "http://169.254.169.254/"])
-        assert.strictEqual(yield* refusalOf(url, { ...testOptions(port), resolve }), said("is not public"), target)
+        assert.strictEqual(yield* refusalOf(url, { ...testOptions(port), resolve }), messageOf("is not public"), target)
       assert.deepStrictEqual(closed.seen, [])
     })
   )
 
-  it.live("connects to the address it checked, whatever the name means a moment later", () =>
+  it.live("connects to the address it checked, even if the name resolves differently a moment later", () =>
     Effect.gen(function* () {
       const { port, seen } = yield* serving(sends(png))
       const closed = yield* serving(sends(png), "127.0.0.2", port)
@@ -243,18 +247,18 @@ describe("ImageFetch, against addresses that are not public", () => {
     })
   )
 
-  it.live("checks the name anew after a redirect to the same host", () =>
+  it.live("checks the name again after a redirect to the same host", () =>
     Effect.gen(function* () {
       const { port } = yield* serving(redirects("/again"))
       const closed = yield* serving(sends(png), "127.0.0.2", port)
       let lookups = 0
       const rebinding = { ...testOptions(port), resolve: async () => [lookups++ === 0 ? "127.0.0.1" : "127.0.0.2"] }
-      assert.strictEqual(yield* refusalOf(`http://rebinding.test:${port}/`, rebinding), said("is not public"))
+      assert.strictEqual(yield* refusalOf(`http://rebinding.test:${port}/`, rebinding), messageOf("is not public"))
       assert.deepStrictEqual(closed.seen, [])
     })
   )
 
-  it.live("keeps its guard beside the client that carries requests to providers", () =>
+  it.live("refuses forbidden addresses even when the client for providers is built in the same layer", () =>
     Effect.gen(function* () {
       const { port, seen, url } = yield* serving(sends(png))
       const ask = ImageFetch.use((images) => images.inlined(requestOf(image(url))))
@@ -262,13 +266,13 @@ describe("ImageFetch, against addresses that are not public", () => {
         Effect.provide([HttpTransport.layer(), ImageFetch.layer({ ports: [port] })]),
         Effect.provide(SecureRandom.layerWebCrypto)
       )
-      assert.strictEqual(failure.message, said("is not public"))
+      assert.strictEqual(failure.message, messageOf("is not public"))
       assert.deepStrictEqual(seen, [])
     })
   )
 })
 
-describe("ImageFetch, against URLs that it does not follow", () => {
+describe("ImageFetch with URLs that it refuses", () => {
   const ports = [80, 443]
   const from = new URL("https://images.test/a")
   const refusals = [
@@ -290,11 +294,11 @@ describe("ImageFetch, against URLs that it does not follow", () => {
   for (const [url, why] of refusals)
     it.live(`refuses ${url.slice(0, 40)}`, () =>
       Effect.gen(function* () {
-        assert.strictEqual(yield* refusalOf(url, { resolve: () => assert.fail("looked up") }), said(why))
+        assert.strictEqual(yield* refusalOf(url, { resolve: () => assert.fail("looked up") }), messageOf(why))
       })
     )
 
-  it("holds a redirect to the same rules, and to https once it began there", () => {
+  it("applies the same rules to a redirect, and does not let it leave https", () => {
     const whyOf = (location: string, base: URL) => Result.merge(checkedUrl(location, ports, base))
     assert.deepInclude(whyOf("http://images.test/b", from), { why: "redirects from https to http" })
     assert.deepInclude(whyOf("//u:p@images.test/b", from), { why: "has a URL with credentials in it" })
@@ -303,7 +307,7 @@ describe("ImageFetch, against URLs that it does not follow", () => {
     assert.deepInclude(whyOf("https://images.test/b", new URL("http://a.test")), { href: "https://images.test/b" })
   })
 
-  it.live("refuses more than twenty images, and counts equal ones", () =>
+  it.live("refuses more than twenty images, counting repetitions", () =>
     Effect.gen(function* () {
       const request = requestOf(...Array.from({ length: 21 }, () => image("https://images.test/")))
       const failure = yield* Effect.flip(inlined(request, { resolve: () => assert.fail("looked up") }))
@@ -314,7 +318,7 @@ describe("ImageFetch, against URLs that it does not follow", () => {
 
 const mebibyte = 1024 * 1024
 
-/** Writes for as long as somebody listens. */
+/** Writes until the connection closes. */
 const endless =
   (chunk: Buffer, everyMillis: number, headers: Record<string, string | number>): Serve =>
   (response) => {
@@ -323,22 +327,27 @@ const endless =
     response.on("close", () => clearInterval(timer))
   }
 
-describe("ImageFetch, against servers that mean harm", () => {
+describe("ImageFetch with hostile servers", () => {
   const big = Buffer.concat([png, Buffer.alloc(mebibyte)])
   const quick = { imageTimeout: Duration.millis(300) }
 
-  refuses("stops a body without end", "is larger than 20 MiB", endless(big, 1, {}))
+  refuses("stops reading a body that does not end", "is larger than 20 MiB", endless(big, 1, {}))
   refuses(
-    "is not soothed by the length that a server claims",
+    "does not trust the length that a server claims",
     "is larger than 20 MiB",
     endless(big, 1, { "content-length": 1_000 * mebibyte })
   )
-  refuses("takes no image that ends before its length", "could not be loaded", (response) => {
+  refuses("refuses an image that ends before its length", "could not be loaded", (response) => {
     response.writeHead(200, { "content-type": "image/png", "content-length": 1_000 })
     response.end(png)
   })
-  refuses("gives up on a body that drips", "did not load in time", endless(Buffer.from("x"), 20, {}), quick)
-  refuses("gives up on a server that is silent", "did not load in time", () => undefined, quick)
+  refuses(
+    "gives up on a body that arrives too slowly",
+    "did not load in time",
+    endless(Buffer.from("x"), 20, {}),
+    quick
+  )
+  refuses("gives up on a server that does not answer", "did not load in time", () => undefined, quick)
   refuses(
     "gives up on a server that redirects slowly",
     "did not load in time",
@@ -351,44 +360,52 @@ describe("ImageFetch, against servers that mean harm", () => {
     Effect.gen(function* () {
       const silent = { resolve: () => new Promise<never>(() => undefined) }
       const url = "http://images.test/"
-      assert.strictEqual(yield* refusalOf(url, { ...silent, ...quick }), said("did not load in time"))
+      assert.strictEqual(yield* refusalOf(url, { ...silent, ...quick }), messageOf("did not load in time"))
       const connectTimeout = Duration.millis(300)
-      assert.strictEqual(yield* refusalOf(url, { ...silent, connectTimeout }), said("could not be loaded"))
+      assert.strictEqual(yield* refusalOf(url, { ...silent, connectTimeout }), messageOf("could not be loaded"))
     })
   )
-  it.live("counts equal images as often as they will be sent", () =>
+  it.live("counts the bytes of repeated images each time", () =>
     Effect.gen(function* () {
       const { port, url } = yield* serving(sends(Buffer.concat([png, Buffer.alloc(17 * mebibyte)])))
       const request = requestOf(image(url), image(url))
       const failure = yield* Effect.flip(inlined(request, testOptions(port)))
-      assert.strictEqual(failure.message, said("makes the images of the request too large together"))
+      assert.strictEqual(failure.message, messageOf("makes the images of the request too large together"))
     })
   )
-  refuses("survives a connection that breaks", "could not be loaded", (response) => response.destroy())
-  refuses("tells a missing image", "was not found", sends(png, { "content-type": "image/png" }, 404))
-  refuses("tells a refusal", "could not be loaded (status 403)", sends(png, { "content-type": "image/png" }, 403))
+  refuses("reports a connection that breaks", "could not be loaded", (response) => response.destroy())
+  refuses("reports a missing image", "was not found", sends(png, { "content-type": "image/png" }, 404))
   refuses(
-    "takes no partial answer",
+    "reports an error status",
+    "could not be loaded (status 403)",
+    sends(png, { "content-type": "image/png" }, 403)
+  )
+  refuses(
+    "refuses a partial answer",
     "could not be loaded (status 206)",
     sends(png, { "content-type": "image/png" }, 206)
   )
-  refuses("takes a redirect to nowhere for a failure", "could not be loaded (status 302)", sends(png, {}, 302))
+  refuses("refuses a redirect without a location", "could not be loaded (status 302)", sends(png, {}, 302))
   refuses(
-    "takes no compressed body",
+    "refuses a compressed body",
     "is sent compressed",
     sends(gzipSync(Buffer.alloc(mebibyte)), {
       "content-type": "image/png",
       "content-encoding": "gzip"
     })
   )
+  refuses("refuses a web page", "is not of type JPEG, PNG, GIF or WebP", sends(png, { "content-type": "text/html" }))
+  refuses("refuses an SVG", "is not of type JPEG, PNG, GIF or WebP", sends(png, { "content-type": "image/svg+xml" }))
   refuses(
-    "takes no page for an image",
-    "is not of type JPEG, PNG, GIF or WebP",
-    sends(png, { "content-type": "text/html" })
+    "refuses a web page without a media type",
+    "is not a JPEG, PNG, GIF or WebP",
+    sends(Buffer.from("<html>"), {})
   )
-  refuses("takes no SVG", "is not of type JPEG, PNG, GIF or WebP", sends(png, { "content-type": "image/svg+xml" }))
-  refuses("takes no page without a type", "is not a JPEG, PNG, GIF or WebP", sends(Buffer.from("<html>"), {}))
-  refuses("takes no bytes that are another type", "is not the image/png it claims", sends(jpeg))
-  refuses("takes no page that claims to be an image", "is not the image/png it claims", sends(Buffer.from("<html>")))
+  refuses("refuses bytes of another type than declared", "is not the image/png it claims", sends(jpeg))
+  refuses(
+    "refuses a web page that is declared as an image",
+    "is not the image/png it claims",
+    sends(Buffer.from("<html>"))
+  )
   refuses("takes no empty image", "is not the image/png it claims", sends(Buffer.alloc(0)))
 })

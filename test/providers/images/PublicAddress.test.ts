@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 
 import { isPublic } from "../../../src/providers/images/PublicAddress.ts"
 
-const closed = [
+const reservedAddresses = [
   "0.0.0.0",
   "10.255.255.255",
   "100.64.0.1",
@@ -54,7 +54,7 @@ const closed = [
   "0x7f.1"
 ]
 
-const open = [
+const publicAddresses = [
   "1.1.1.1",
   "8.8.8.8",
   "9.255.255.255",
@@ -78,13 +78,13 @@ const open = [
 ]
 
 describe("PublicAddress", () => {
-  it("closes every range that is not the public internet, in every form an address has", () => {
-    assert.deepStrictEqual(closed.filter(isPublic), [])
+  it("rejects every range that is not the public internet, in every notation", () => {
+    assert.deepStrictEqual(reservedAddresses.filter(isPublic), [])
   })
 
-  it("leaves the neighbours of the closed ranges open", () => {
+  it("accepts the addresses next to the reserved ranges", () => {
     assert.deepStrictEqual(
-      open.filter((address) => !isPublic(address)),
+      publicAddresses.filter((address) => !isPublic(address)),
       []
     )
   })

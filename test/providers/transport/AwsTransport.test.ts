@@ -23,8 +23,8 @@ interface Seen {
   readonly body: string
 }
 
-/** Asks a server that answers like this for a stream. What arrived there is in `seen`. */
-const asked = Effect.fnUntraced(function* (answer: (response: ServerResponse) => void) {
+/** Requests a stream from a server that answers like this. `seen` lists the requests that it received. */
+const openStream = Effect.fnUntraced(function* (answer: (response: ServerResponse) => void) {
   const seen: Array<Seen> = []
   const server = createServer((incoming, response) => {
     const chunks: Array<Buffer> = []
@@ -81,10 +81,10 @@ const streams =
   }
 const eventStream = "application/vnd.amazon.eventstream"
 
-describe("HttpTransport towards AWS", () => {
+describe("HttpTransport with an AWS account", () => {
   it.live("sends exactly what was signed", () =>
     Effect.gen(function* () {
-      const { seen } = yield* asked(streams(eventStream))
+      const { seen } = yield* openStream(streams(eventStream))
       const [arrived] = seen
       const { body, headers, url } = arrived ?? assert.fail("nothing arrived")
       assert.strictEqual(headers["accept"], eventStream)
@@ -101,10 +101,10 @@ describe("HttpTransport towards AWS", () => {
     }).pipe(Effect.scoped, Effect.provide(testLayer))
   )
 
-  it.live("reads a binary stream, wherever its packets are cut", () =>
+  it.live("reads a binary stream, however it is split into packets", () =>
     Effect.gen(function* () {
       const bytes = Buffer.concat([message("event", "a", { one: 1 }), message("exception", "bException", {})])
-      const { opened } = yield* asked(streams(eventStream, bytes.subarray(0, 70), bytes.subarray(70)))
+      const { opened } = yield* openStream(streams(eventStream, bytes.subarray(0, 70), bytes.subarray(70)))
       assert.strictEqual(opened._tag, "Success")
       if (opened._tag === "Failure" || opened.success._tag === "Json") return assert.fail("no frames")
       const { frames } = opened.success
@@ -120,16 +120,16 @@ describe("HttpTransport towards AWS", () => {
     }).pipe(Effect.scoped, Effect.provide(testLayer))
   )
 
-  it.live("takes no stream that is framed otherwise", () =>
+  it.live("fails when the stream has another framing", () =>
     Effect.gen(function* () {
-      const { opened } = yield* asked(streams("text/event-stream"))
+      const { opened } = yield* openStream(streams("text/event-stream"))
       assert.strictEqual(opened._tag === "Failure" ? verdictOf(opened.failure) : "success", "broken")
     }).pipe(Effect.scoped, Effect.provide(testLayer))
   )
 
-  it.live("hands the name of an error to the protocol", () =>
+  it.live("passes the headers of an error answer to the protocol", () =>
     Effect.gen(function* () {
-      const { opened } = yield* asked((response) =>
+      const { opened } = yield* openStream((response) =>
         response.writeHead(400, { "x-amzn-errortype": "ThrottlingException:http://x/" }).end(`{"message":"m"}`)
       )
       assert.strictEqual(opened._tag === "Failure" ? verdictOf(opened.failure) : "success", "rate_limited")

@@ -40,7 +40,7 @@ const framesOf = (packets: ReadonlyArray<Uint8Array>) =>
     return frames.map(({ data, event }) => [event, data] as const)
   })
 
-const verdict = (packets: ReadonlyArray<Uint8Array>): string =>
+const outcome = (packets: ReadonlyArray<Uint8Array>): string =>
   Result.match(framesOf(packets), { onFailure: verdictOf, onSuccess: () => "success" })
 
 describe("EventStreamFrames", () => {
@@ -48,39 +48,39 @@ describe("EventStreamFrames", () => {
   const Sizes = Schema.NonEmptyArray(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 90 })))
   const At = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
 
-  const cut = (bytes: Uint8Array, sizes: ReadonlyArray<number>): ReadonlyArray<Uint8Array> => {
+  const split = (bytes: Uint8Array, sizes: ReadonlyArray<number>): ReadonlyArray<Uint8Array> => {
     const packets: Array<Uint8Array> = []
-    for (let at = 0, turn = 0; at < bytes.length; turn++) {
-      const size = sizes[turn % sizes.length] ?? 1
+    for (let at = 0, index = 0; at < bytes.length; index++) {
+      const size = sizes[index % sizes.length] ?? 1
       packets.push(bytes.subarray(at, at + size))
       at += size
     }
     return packets
   }
 
-  it.prop("gives every event and its payload, wherever the packets are cut", { Events, Sizes }, (made) => {
+  it.prop("reads every event and its payload, however the stream is split into packets", { Events, Sizes }, (made) => {
     // Event names are short ASCII on the wire; payloads may be anything.
     const events = made.Events.map(([name, text], index) => [`e${index}${name.length}`, JSON.stringify(text)] as const)
     const whole = Buffer.concat(events.map(([name, body]) => event(name, body)))
-    assert.deepStrictEqual(Result.getOrThrow(framesOf(cut(whole, made.Sizes))), events)
+    assert.deepStrictEqual(Result.getOrThrow(framesOf(split(whole, made.Sizes))), events)
   })
 
-  it.prop("breaks on any changed byte, and never throws", { Sizes, At, by: Schema.Int }, (made) => {
+  it.prop("fails on any changed byte, and never throws", { Sizes, At, by: Schema.Int }, (made) => {
     const whole = Buffer.concat([event("messageStart", "{}"), event("messageStop", `{"stopReason":"end_turn"}`)])
     const index = made.At % whole.length
     whole[index] = (whole[index] ?? 0) ^ ((Math.abs(made.by) % 255) + 1)
-    assert.strictEqual(verdict(cut(whole, made.Sizes)), "broken")
+    assert.strictEqual(outcome(split(whole, made.Sizes)), "broken")
   })
 
-  it.prop("breaks when the stream ends within a message, and only then", { Sizes, At }, (made) => {
+  it.prop("fails when the stream ends within a message, and only then", { Sizes, At }, (made) => {
     const first = event("messageStart", "{}")
     const whole = Buffer.concat([first, event("messageStop", `{"stopReason":"end_turn"}`)])
     const length = made.At % (whole.length + 1)
     const isWhole = length === 0 || length === first.length || length === whole.length
-    assert.strictEqual(verdict(cut(whole.subarray(0, length), made.Sizes)), isWhole ? "success" : "broken")
+    assert.strictEqual(outcome(split(whole.subarray(0, length), made.Sizes)), isWhole ? "success" : "broken")
   })
 
-  it("names exceptions by their type, and errors by what their headers say", () => {
+  it("names exceptions by their type, and gives the code and message of errors", () => {
     const exception = { ":message-type": "exception", ":exception-type": "throttlingException" }
     const error = { ":message-type": "error", ":error-code": "InternalFailure", ":error-message": "oh" }
     assert.deepStrictEqual<unknown>(
@@ -92,7 +92,7 @@ describe("EventStreamFrames", () => {
     )
   })
 
-  it("gives up on a message that is too large before it is there", () => {
+  it("rejects a message that is too large before it has arrived", () => {
     const prelude = event("e", "x".repeat(9 * 1024 * 1024)).subarray(0, 12)
     const read = EventStreamFrames.eventStreamParser().read([prelude])
     assert.isTrue(Result.isFailure(read) && read.failure.message.includes("too large"))

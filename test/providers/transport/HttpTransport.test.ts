@@ -7,7 +7,7 @@ import { type ErrorResponse } from "../../../src/providers/protocols/Protocol.ts
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
 import { type Behaviour, json, protocol, quick, Script, status, testLayer } from "../dispatch/ScriptedProvider.ts"
 
-const ask = Effect.fnUntraced(function* (behaviour: Behaviour) {
+const send = Effect.fnUntraced(function* (behaviour: Behaviour) {
   const script = yield* Script
   const catalog = yield* Catalog
   const transport = yield* HttpTransport
@@ -24,11 +24,11 @@ const ask = Effect.fnUntraced(function* (behaviour: Behaviour) {
 })
 
 describe("HttpTransport", () => {
-  it.live("sends the body, the protocol's headers and our key, and no trace of ours", () =>
+  it.live("sends the body, the protocol's headers and our key, but no trace headers", () =>
     Effect.gen(function* () {
       let headers: NodeJS.Dict<string | Array<string>> = {}
       let url: string | undefined
-      const { result } = yield* ask((response, incoming) => {
+      const { result } = yield* send((response, incoming) => {
         headers = incoming.headers
         url = incoming.url
         json({ fine: true })(response, incoming)
@@ -45,9 +45,9 @@ describe("HttpTransport", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("hands the protocol at most 64 KiB of an error's body, without waiting for the rest", () =>
+  it.live("passes at most 64 KiB of an error's body to the protocol, without waiting for more", () =>
     Effect.gen(function* () {
-      const { seen } = yield* ask((response) => {
+      const { seen } = yield* send((response) => {
         response.writeHead(500, { "content-type": "text/plain", "retry-after": "3" })
         response.write("x".repeat(100_000))
       })
@@ -58,9 +58,9 @@ describe("HttpTransport", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("refuses an answer that is larger than we hold", () =>
+  it.live("fails when the answer is larger than the limit", () =>
     Effect.gen(function* () {
-      const { result } = yield* ask((response) => {
+      const { result } = yield* send((response) => {
         response.writeHead(200, { "content-type": "application/json" })
         response.end(Buffer.alloc(33 * 1024 * 1024, " "))
       })
@@ -69,16 +69,16 @@ describe("HttpTransport", () => {
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("takes a redirect for an error: a key must not follow it", () =>
+  it.live("treats a redirect as an error, because our key must not be sent elsewhere", () =>
     Effect.gen(function* () {
-      const { seen } = yield* ask(status(302, { location: "http://127.0.0.1:1/" }))
+      const { seen } = yield* send(status(302, { location: "http://127.0.0.1:1/" }))
       assert.strictEqual(seen[0]?.status, 302)
     }).pipe(Effect.provide(testLayer()))
   )
 
-  it.live("ends a call that never stops sending", () =>
+  it.live("fails at the deadline of the call while the provider keeps sending", () =>
     Effect.gen(function* () {
-      const { result } = yield* ask((response) => {
+      const { result } = yield* send((response) => {
         response.writeHead(200, { "content-type": "application/json" })
         const timer = setInterval(() => response.write(" "), 20)
         response.on("close", () => clearInterval(timer))

@@ -28,7 +28,7 @@ describe("SseFrames", () => {
     ["no space after the colon", "data:a\n\n", [["message", "a"]]],
     ["several data lines", "data: a\ndata: b\n\n", [["message", "a\nb"]]],
     ["named events", "event: error\ndata: a\n\n", [["error", "a"]]],
-    ["a retry line, which means nothing here", "retry: 1\n\ndata: a\n\n", [["message", "a"]]],
+    ["a retry line, which is ignored", "retry: 1\n\ndata: a\n\n", [["message", "a"]]],
     [
       "a missing last blank line",
       "data: a\n\ndata: b",
@@ -40,7 +40,7 @@ describe("SseFrames", () => {
     ["nothing", "", []]
   ]
   for (const [name, text, expected] of table) {
-    it(`reads ${name}, split anywhere`, () => {
+    it(`reads ${name}, however the bytes are split`, () => {
       const whole = bytes(text)
       assert.deepStrictEqual<unknown>(framesOf([whole]), expected)
       assert.deepStrictEqual<unknown>(framesOf(Array.from(whole, (byte) => Uint8Array.of(byte))), expected)
@@ -48,7 +48,7 @@ describe("SseFrames", () => {
   }
 
   it.prop(
-    "keeps every character of an event, wherever its packets are cut",
+    "keeps every character of an event, however the stream is split into packets",
     [Schema.String, Schema.Int],
     ([text, at]) => {
       const data = JSON.stringify(`${text}é🙂`)
@@ -58,7 +58,7 @@ describe("SseFrames", () => {
     }
   )
 
-  it("gives up on an event that does not end", () => {
+  it("rejects an event that does not end", () => {
     const parser = SseFrames.sseParser()
     const packet = bytes("data: ".padEnd(1024 * 1024, "x"))
     const reads = Array.from({ length: 9 }, () => parser.read([packet]))

@@ -1,0 +1,102 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Duration, Effect, Fiber } from "effect"
+import { TestClock } from "effect/testing"
+
+import { Failure, transient } from "../../../src/domain/Failure.ts"
+import { endpointId } from "../../../src/domain/Ids.ts"
+import { CircuitBreakers } from "../../../src/providers/dispatch/CircuitBreakers.ts"
+
+const endpoint = endpointId("a")
+
+/** Makes a call with this outcome, unless the breaker rejects it. */
+const call = (failure?: Failure) =>
+  Effect.flatMap(CircuitBreakers, (breakers) =>
+    breakers.guard(endpoint, failure === undefined ? Effect.void : Effect.fail(failure))
+  )
+
+const fail = (failure: Failure) => Effect.ignore(call(failure))
+
+/** The time until the breaker lets a call through, or `undefined` when it just did. The call counts for nothing. */
+const opensIn = call(new Failure({ reason: { _tag: "Invalid" }, message: "bad request" })).pipe(
+  Effect.flip,
+  Effect.map((error) => (error._tag === "CircuitOpen" ? Duration.toSeconds(error.retryAfter) : undefined))
+)
+
+const outage = transient("server", "down")
+const rateLimit = (seconds: number) =>
+  transient("rate_limited", "busy", { retryAfter: Duration.fromInputUnsafe(`${seconds} seconds`) })
+const refusedAccount = new Failure({ reason: { _tag: "Credentials" }, message: "no" })
+
+describe("CircuitBreakers", () => {
+  it.effect("open when half of at least five calls failed", () =>
+    Effect.gen(function* () {
+      yield* Effect.repeat(call(), { times: 4 })
+      yield* Effect.repeat(fail(outage), { times: 3 })
+      assert.isUndefined(yield* opensIn)
+      yield* fail(outage)
+      assert.strictEqual(yield* opensIn, 5)
+    }).pipe(Effect.provide(CircuitBreakers.layer))
+  )
+
+  it.effect("stay open twice as long after each probe that fails, up to a minute", () =>
+    Effect.gen(function* () {
+      yield* Effect.repeat(fail(outage), { times: 4 })
+      for (const seconds of [5, 10, 20, 40, 60, 60]) {
+        assert.strictEqual(yield* opensIn, seconds)
+        yield* TestClock.adjust(Duration.seconds(seconds))
+        yield* fail(outage)
+      }
+    }).pipe(Effect.provide(CircuitBreakers.layer))
+  )
+
+  it.effect("open at once for as long as a rate limit asks, within limits", () =>
+    Effect.gen(function* () {
+      for (const [asked, given] of [
+        [30, 30],
+        [0.2, 1],
+        [86_400, 900]
+      ] as const) {
+        yield* fail(rateLimit(asked))
+        assert.strictEqual(yield* opensIn, given)
+        yield* TestClock.adjust(Duration.seconds(given))
+        yield* call()
+      }
+    }).pipe(Effect.provide(CircuitBreakers.layer))
+  )
+
+  it.effect("open for five minutes when our account is refused, and probe more often after that", () =>
+    Effect.gen(function* () {
+      yield* fail(refusedAccount)
+      assert.strictEqual(yield* opensIn, 300)
+      yield* TestClock.adjust("5 minutes")
+      yield* fail(refusedAccount)
+      assert.strictEqual(yield* opensIn, 10)
+    }).pipe(Effect.provide(CircuitBreakers.layer))
+  )
+
+  it.effect("let a single probe through, and are closed after its success", () =>
+    Effect.gen(function* () {
+      const breakers = yield* CircuitBreakers
+      yield* fail(rateLimit(1))
+      yield* TestClock.adjust("1 second")
+      const probe = yield* Effect.forkChild(breakers.guard(endpoint, Effect.sleep("2 seconds")))
+      yield* TestClock.adjust("1 second")
+      assert.strictEqual(yield* opensIn, 0)
+      yield* TestClock.adjust("1 second")
+      yield* Fiber.join(probe)
+      assert.isUndefined(yield* opensIn)
+    }).pipe(Effect.provide(CircuitBreakers.layer))
+  )
+
+  it.effect("give the probe to the next call when a client leaves during one", () =>
+    Effect.gen(function* () {
+      const breakers = yield* CircuitBreakers
+      yield* fail(rateLimit(1))
+      yield* TestClock.adjust("1 second")
+      const probe = yield* Effect.forkChild(breakers.guard(endpoint, Effect.never), { startImmediately: true })
+      assert.strictEqual(yield* opensIn, 0)
+      yield* Fiber.interrupt(probe)
+      assert.isUndefined(yield* opensIn)
+    }).pipe(Effect.provide(CircuitBreakers.layer))
+  )
+})
