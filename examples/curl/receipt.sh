@@ -1,0 +1,15 @@
+#!/bin/sh
+# Sends a request and prints its receipt. Reads TOLLGATE_URL and TOLLGATE_KEY.
+set -eu
+
+url="${TOLLGATE_URL:-http://127.0.0.1:8080}"
+auth="authorization: Bearer $TOLLGATE_KEY"
+
+# Every response names its request in the header `x-request-id`.
+id="$(curl -sS --fail -o /dev/null -D - "$url/v1/chat/completions" -H "$auth" \
+  -d '{"messages": [{"role": "user", "content": "Why is the sky blue?"}]}' |
+  tr -d '\r' | sed -n 's/^x-request-id: //p')"
+
+# The receipt is stored within milliseconds of the end of the request; until then the answer is a 404.
+curl -sS --fail --retry 5 --retry-delay 1 --retry-all-errors "$url/v1/generations/$id" -H "$auth"
+echo
