@@ -255,6 +255,7 @@ describe("the source", () => {
 describe("what is published", () => {
   const published = publishedFiles().map((path) => ({ path, text: readText(path) ?? "" }))
   const isText = (text: string): boolean => !text.includes("\0")
+  const textAt = (path: string) => ({ path, text: readText(path) ?? "" })
 
   it("names no machine and no registry", () => {
     const [home, host] = [["", "home", "me"].join("/"), ["registry", "example", "org"].join(".")]
@@ -278,15 +279,16 @@ describe("what is published", () => {
 
   it("proves and explains every error code", async () => {
     const sample = { codes: ["not_found", "gone", "late"], acceptance: [{ path: "a", text: '"gone", "late"' }] }
-    assert.deepStrictEqual(unprovedCodes({ ...sample, readme: "`not_found`, `gone`, `too_late`" }), [
+    const text = "`not_found`, `gone`, `too_late`"
+    assert.deepStrictEqual(unprovedCodes({ ...sample, manual: { path: "a.md", text } }), [
       "not_found: in no file under test/acceptance",
-      "late: not in README.md"
+      "late: not in a.md"
     ])
     const { errorTable } = await import("../src/api/Errors.ts")
     const acceptance = published.filter(({ path }) => path.startsWith("test/acceptance/"))
     const codes = Object.keys(errorTable)
     assert.isNotEmpty(codes)
-    assertNone(unprovedCodes({ codes, acceptance, readme: readText("README.md") ?? "" }))
+    assertNone(unprovedCodes({ codes, acceptance, manual: textAt("docs/errors.md") }))
   })
 
   it("documents every environment variable, and no other", async () => {
@@ -294,14 +296,14 @@ describe("what is published", () => {
       undocumentedVariables({
         declared: ["PORT", "HOST", "NAME"],
         catalog: ["ACME_API_KEY"],
-        readme: "# T\n## Configuration\n| `PORT`, `OLD` | 1 | `PORT` |\n### More\n| `NAME` | |\n## Tests\n| `HOST` | |",
+        manual: { path: "a.md", text: "# T\n| `PORT`, `OLD` | 1 | `PORT` |\n## More\n| `NAME` | |\n`HOST`" },
         example: "PORT=8080\n# HOST=\nACME_API_KEY=\n# Set NAME= to taste\nPASSWORD=\nGHOST=",
         compose: "url: postgres://${PASSWORD:?set it}@db"
       }),
       [
-        "HOST: not in the configuration table of README.md",
+        "HOST: in no table of a.md",
         "NAME: not in .env.example",
-        "OLD: in the configuration table of README.md but read by nothing",
+        "OLD: in a table of a.md but read by nothing",
         "GHOST: in .env.example but read by nothing"
       ]
     )
@@ -315,7 +317,7 @@ describe("what is published", () => {
       undocumentedVariables({
         declared: variables.map(({ name }) => name),
         catalog: providerVariables(published.filter(({ path }) => /^src\/catalog\/.*\.json$/.test(path))),
-        readme: readText("README.md") ?? "",
+        manual: textAt("docs/configuration.md"),
         example: readText(".env.example") ?? "",
         compose: readText("docker-compose.yml") ?? ""
       })

@@ -1,6 +1,6 @@
 /**
  * The rules for what is published beside the code: no file tells where it was written or which registry it was
- * installed from, and the README, the example environment and the tests name everything that the code declares.
+ * installed from, and the manual, the example environment and the tests name everything that the code declares.
  */
 
 export interface Text {
@@ -38,15 +38,15 @@ export const pinnedRegistries = ({ path, text }: Text): ReadonlyArray<string> =>
 
 const names = (text: string, word: string): boolean => new RegExp(`(?<![\\w-])${word}(?![\\w-])`).test(text)
 
-/** Error codes that no acceptance test provokes, or that the README does not explain. */
+/** Error codes that no acceptance test provokes, or that the manual does not explain. */
 export const unprovedCodes = (options: {
   readonly codes: ReadonlyArray<string>
   readonly acceptance: ReadonlyArray<Text>
-  readonly readme: string
+  readonly manual: Text
 }): ReadonlyArray<string> =>
   options.codes.flatMap((code) => [
     ...(options.acceptance.some(({ text }) => names(text, code)) ? [] : [`${code}: in no file under test/acceptance`]),
-    ...(names(options.readme, code) ? [] : [`${code}: not in README.md`])
+    ...(names(options.manual.text, code) ? [] : [`${code}: not in ${options.manual.path}`])
   ])
 
 /** Environment variables that code and documents do not agree on, in either direction. */
@@ -54,21 +54,22 @@ export const undocumentedVariables = (options: {
   readonly declared: ReadonlyArray<string>
   /** Variables of providers: they are data, may be documented, and need not be. */
   readonly catalog: ReadonlyArray<string>
-  readonly readme: string
+  readonly manual: Text
   readonly example: string
   /** `docker-compose.yml` reads variables of its own, such as the database's password. */
   readonly compose: string
 }): ReadonlyArray<string> => {
-  const inReadme = tableNames(section(options.readme, "Configuration"))
+  const { path, text } = options.manual
+  const inManual = tableNames(text)
   const inExample = matches(options.example, /^#? ?([A-Z][A-Z0-9_]*)=/gm)
   const inCompose = matches(options.compose, /\$\{([A-Z][A-Z0-9_]*)/g)
   const known = [...options.declared, ...options.catalog]
   const missing = (wanted: ReadonlyArray<string>, there: ReadonlyArray<string>, fault: string) =>
     wanted.filter((name) => !there.includes(name)).map((name) => `${name}: ${fault}`)
   return [
-    ...missing(options.declared, inReadme, "not in the configuration table of README.md"),
+    ...missing(options.declared, inManual, `in no table of ${path}`),
     ...missing(options.declared, inExample, "not in .env.example"),
-    ...missing(inReadme, known, "in the configuration table of README.md but read by nothing"),
+    ...missing(inManual, known, `in a table of ${path} but read by nothing`),
     ...missing(inExample, [...known, ...inCompose], "in .env.example but read by nothing")
   ]
 }
@@ -80,17 +81,7 @@ export const providerVariables = (catalog: ReadonlyArray<Text>): ReadonlyArray<s
 const matches = (text: string, pattern: RegExp): ReadonlyArray<string> =>
   Array.from(text.matchAll(pattern), ([, name = ""]) => name)
 
-/** The text under a heading of a Markdown document, up to the next heading of the same or a higher level. */
-const section = (markdown: string, title: string): string => {
-  const lines = markdown.split("\n")
-  const level = (line: string | undefined) => /^(#+) /.exec(line ?? "")?.[1]?.length ?? Infinity
-  const start = lines.findIndex((line) => level(line) < Infinity && line.replace(/^#+ /, "").trim() === title)
-  if (start === -1) return ""
-  const length = lines.slice(start + 1).findIndex((line) => level(line) <= level(lines[start]))
-  return lines.slice(start + 1, length === -1 ? undefined : start + 1 + length).join("\n")
-}
-
-/** The variables in the first column of a Markdown table; one row may name several. */
+/** The variables in the first column of the tables of a Markdown document; one row may name several. */
 const tableNames = (markdown: string): ReadonlyArray<string> =>
   markdown
     .split("\n")

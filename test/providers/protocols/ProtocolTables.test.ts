@@ -13,10 +13,10 @@ import {
 import { filesUnder, readText } from "../../support/SourceTree.ts"
 
 describe("the tables about protocols", () => {
-  it("are in the README as the protocols declare them (UPDATE_README=1 writes them)", () => {
-    const readme = readText("README.md") ?? ""
+  it("are in the documentation as the protocols declare them (UPDATE_README=1 writes them)", () => {
+    const readme = readText("docs/protocols.md") ?? ""
     const wanted = withTable(readme, protocolTable(protocols))
-    if (mayUpdate("README.md", wanted)) return
+    if (mayUpdate("docs/protocols.md", wanted)) return
     assert.strictEqual(readme, wanted)
   })
 
