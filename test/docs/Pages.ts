@@ -95,13 +95,13 @@ export interface PageLink {
   readonly target: string
 }
 
-/** Links within the project; those with a scheme lead elsewhere. */
-export const linksOf = (page: Page): ReadonlyArray<PageLink> =>
-  page.prose.flatMap((line, index) =>
-    [...line.matchAll(/\[[^\]]*\]\(([^)\s]+)\)/g)]
-      .map(([, target = ""]) => ({ line: index + 1, target }))
-      .filter(({ target }) => !/^[a-z][a-z+.-]*:/.test(target))
-  )
+/** Links within the project; those with a scheme lead elsewhere. The text of a link may run over a line's end. */
+export const linksOf = (page: Page): ReadonlyArray<PageLink> => {
+  const prose = page.prose.join("\n")
+  return [...prose.matchAll(/\[[^\]]*\]\(([^)\s]+)\)/g)]
+    .map(({ 1: target = "", index }) => ({ line: prose.slice(0, index).split("\n").length, target }))
+    .filter(({ target }) => !/^[a-z][a-z+.-]*:/.test(target))
+}
 
 /** Text in backticks, with its line. */
 export const codeSpansOf = (page: Page): ReadonlyArray<{ readonly line: number; readonly code: string }> =>
