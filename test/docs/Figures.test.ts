@@ -4,12 +4,10 @@ import { Duration } from "effect"
 
 import { axes } from "../../src/catalog/Model.ts"
 import { dialectNames } from "../../src/catalog/Provider.ts"
-import { audioBytesPerSecond } from "../../src/domain/AudioLength.ts"
 import { audioExtensions } from "../../src/domain/Transcription.ts"
 import { maxFileBytes, maxTextBytes } from "../../src/http/audio/TranscriptionForm.ts"
 import { maxFormBytes, maxParts } from "../../src/http/audio/UploadForm.ts"
 import { maxContainers, maxDepth } from "../../src/http/edge/JsonBody.ts"
-import { maxRecordedBytes } from "../../src/idempotency/RecordedAnswers.ts"
 import { defaultFailoverLimits } from "../../src/providers/dispatch/FailoverRules.ts"
 import { defaultTimeouts } from "../../src/providers/transport/Timeouts.ts"
 import { bandWidth } from "../../src/routing/Ranking.ts"
@@ -24,9 +22,6 @@ const listed = (names: ReadonlyArray<string>, last: string): string =>
     .slice(0, -1)
     .map((name) => `\`${name}\``)
     .join(", ")} ${last} \`${names.at(-1)}\``
-const kilobitsPerSecond = (extension: keyof typeof audioBytesPerSecond): number =>
-  (audioBytesPerSecond[extension] * 8) / 1_000
-
 const { backoff, deadline, longestWait, tries, triesPerTarget } = defaultFailoverLimits
 const words = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 
@@ -49,14 +44,9 @@ const figures: { readonly [page: string]: ReadonlyArray<string> } = {
     `extensions are ${listed(audioExtensions, "and")}`,
     `at most ${mebibytes(maxFileBytes)} (${maxFileBytes.toLocaleString("en")} bytes)`,
     `every other field at most ${maxTextBytes / 1024} KiB, and a form at most ${maxParts} parts`,
-    `a form of more than ${mebibytes(maxFormBytes)}`,
-    `\`wav\` without a usable header | ${kilobitsPerSecond("wav")} |`,
-    `\`flac\` | ${kilobitsPerSecond("flac")} |`,
-    `\`m4a\` | ${kilobitsPerSecond("m4a")} |`,
-    `\`webm\` | ${kilobitsPerSecond("webm")} |`
+    `a form of more than ${mebibytes(maxFormBytes)}`
   ],
   "docs/errors.md": [`nest ${maxDepth} levels deep`, `hold ${maxContainers.toLocaleString("en")} objects and arrays`],
-  "docs/idempotency.md": [`an answer of more than ${mebibytes(maxRecordedBytes)}`],
   "docs/routing.md": [`within ${bandWidth} of the best one`, listed(axes, "and")],
   "docs/sessions.md": [
     `ends ${Duration.toMinutes(pinLifetime) === 15 ? "fifteen" : "other"} minutes after its last use`

@@ -7,6 +7,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 
 import { errorTable } from "../../src/api/Errors.ts"
+import { variables } from "../../src/Config.ts"
 import { runCommand } from "../support/Commands.ts"
 import { publishedFiles, readText, root } from "../support/SourceTree.ts"
 import { anchorsOf, codeSpansOf, linksOf, manual, type Page, pageOf, pages } from "./Pages.ts"
@@ -80,6 +81,11 @@ describe("Names in the documentation", () => {
           .map(({ line, name }) => `${page.path}:${line}: ${name}`)
       )
     )
+  })
+
+  it("include every variable of the gateway", () => {
+    const text = readText("docs/configuration.md") ?? ""
+    assertNone(variables.map(({ name }) => name).filter((name) => !text.includes(`| \`${name}\` |`)))
   })
 
   it("of error codes are those of the table, with their status", () => {

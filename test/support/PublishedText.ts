@@ -1,6 +1,7 @@
 /**
- * The rules for what is published beside the code: no file tells where it was written or which registry it was
- * installed from, and the manual, the example environment and the tests name everything that the code declares.
+ * The rules for what is published beside the code: no file names the machine it was written on or the registry it was
+ * installed from, and the example environment and the acceptance tests cover everything that the code declares. What
+ * the documents say is compared in `GeneratedTables.test.ts`.
  */
 
 export interface Text {
@@ -8,27 +9,27 @@ export interface Text {
   readonly text: string
 }
 
-// The brackets and groups keep the patterns themselves out of what they search for.
+// Brackets and groups keep these patterns from matching themselves in this file.
 const privatePath = /(?<![\w.~-])\/(?:work|home|root)\//
 const registryHost = /\bregistry\.[\w-]+\.(?:org|com|io|dev|net|cloud|local|internal)\b/i
 
-/** The registry that npm is set up for on this machine, while npm runs the tests. */
+/** The host of the registry that npm is configured for on this machine, when npm runs the tests. */
 export const configuredRegistry = (): ReadonlyArray<string> => {
   const configured = process.env["npm_config_registry"]
   return configured === undefined ? [] : [new URL(configured).host]
 }
 
-/** Places in text that only make sense on one machine. `hosts` are further names to look for. */
+/** Places that only mean something on one machine. `hosts` are further names to look for. */
 export const privatePlaces = (files: ReadonlyArray<Text>, hosts: ReadonlyArray<string> = []): ReadonlyArray<string> =>
   files.flatMap(({ path, text }) =>
     text.split("\n").flatMap((line, index) => {
       const place =
         privatePath.exec(line)?.[0] ?? registryHost.exec(line)?.[0] ?? hosts.find((host) => line.includes(host))
-      return place === undefined ? [] : [`${path}:${index + 1}: names ${place}, which is nowhere but here`]
+      return place === undefined ? [] : [`${path}:${index + 1}: names ${place}, which exists on this machine only`]
     })
   )
 
-/** Lines of a lock file that pin a registry: `npm ci` would then ask that one and no other. */
+/** Lines of a lock file that pin a registry: `npm ci` would then install from that one and no other. */
 export const pinnedRegistries = ({ path, text }: Text): ReadonlyArray<string> =>
   text
     .split("\n")
@@ -36,54 +37,35 @@ export const pinnedRegistries = ({ path, text }: Text): ReadonlyArray<string> =>
       line.includes('"resolved"') ? [`${path}:${index + 1}: records where a package came from`] : []
     )
 
-const names = (text: string, word: string): boolean => new RegExp(`(?<![\\w-])${word}(?![\\w-])`).test(text)
+/** Error codes that no acceptance test provokes. */
+export const unprovedCodes = (codes: ReadonlyArray<string>, acceptance: ReadonlyArray<Text>): ReadonlyArray<string> =>
+  codes
+    .filter((code) => !acceptance.some(({ text }) => mentions(text, code)))
+    .map((code) => `${code}: in no file under test/acceptance`)
 
-/** Error codes that no acceptance test provokes, or that the manual does not explain. */
-export const unprovedCodes = (options: {
-  readonly codes: ReadonlyArray<string>
-  readonly acceptance: ReadonlyArray<Text>
-  readonly manual: Text
-}): ReadonlyArray<string> =>
-  options.codes.flatMap((code) => [
-    ...(options.acceptance.some(({ text }) => names(text, code)) ? [] : [`${code}: in no file under test/acceptance`]),
-    ...(names(options.manual.text, code) ? [] : [`${code}: not in ${options.manual.path}`])
-  ])
+const mentions = (text: string, word: string): boolean => new RegExp(`(?<![\\w-])${word}(?![\\w-])`).test(text)
 
-/** Environment variables that code and documents do not agree on, in either direction. */
-export const undocumentedVariables = (options: {
+/** Environment variables on which the code and the example environment do not agree, in either direction. */
+export const unmatchedVariables = (options: {
   readonly declared: ReadonlyArray<string>
-  /** Variables of providers: they are data, may be documented, and need not be. */
+  /** Variables of providers, which the example may name and need not. */
   readonly catalog: ReadonlyArray<string>
-  readonly manual: Text
   readonly example: string
   /** `docker-compose.yml` reads variables of its own, such as the database's password. */
   readonly compose: string
 }): ReadonlyArray<string> => {
-  const { path, text } = options.manual
-  const inManual = tableNames(text)
   const inExample = matches(options.example, /^#? ?([A-Z][A-Z0-9_]*)=/gm)
   const inCompose = matches(options.compose, /\$\{([A-Z][A-Z0-9_]*)/g)
-  const known = [...options.declared, ...options.catalog]
-  const missing = (wanted: ReadonlyArray<string>, there: ReadonlyArray<string>, fault: string) =>
-    wanted.filter((name) => !there.includes(name)).map((name) => `${name}: ${fault}`)
+  const known = [...options.declared, ...options.catalog, ...inCompose]
   return [
-    ...missing(options.declared, inManual, `in no table of ${path}`),
-    ...missing(options.declared, inExample, "not in .env.example"),
-    ...missing(inManual, known, `in a table of ${path} but read by nothing`),
-    ...missing(inExample, [...known, ...inCompose], "in .env.example but read by nothing")
+    ...options.declared.filter((name) => !inExample.includes(name)).map((name) => `${name}: not in .env.example`),
+    ...inExample.filter((name) => !known.includes(name)).map((name) => `${name}: in .env.example but read by nothing`)
   ]
 }
 
-/** The variables that the shipped catalog names: each provider's key and base URL. */
+/** The variables that the shipped catalog names: the key and the base URL of each provider. */
 export const providerVariables = (catalog: ReadonlyArray<Text>): ReadonlyArray<string> =>
   catalog.flatMap(({ text }) => matches(text, /"(?:api_key_env|base_url_env)"\s*:\s*"([A-Z0-9_]+)"/g))
 
 const matches = (text: string, pattern: RegExp): ReadonlyArray<string> =>
   Array.from(text.matchAll(pattern), ([, name = ""]) => name)
-
-/** The variables in the first column of the tables of a Markdown document; one row may name several. */
-const tableNames = (markdown: string): ReadonlyArray<string> =>
-  markdown
-    .split("\n")
-    .filter((line) => line.startsWith("|"))
-    .flatMap((row) => matches(row.split("|")[1] ?? "", /`([A-Z][A-Z0-9_]*)`/g))
