@@ -11,10 +11,16 @@ import { Cause, ConfigProvider, Console, Effect, Exit, Layer, Logger, References
 import { CliError, Command } from "effect/cli"
 
 import { BooksDiffer, ledgerCommands } from "./cli/LedgerCommands.ts"
-import { routeCommands } from "./cli/RouteCommands.ts"
-import { LinesRefused } from "./cli/RouteRank.ts"
+import { explainCommand } from "./cli/RouteExplain.ts"
+import { InvalidLines, rankCommand } from "./cli/RouteRank.ts"
+import { replayCommand } from "./cli/RouteReplay.ts"
 import { environment } from "./Config.ts"
 import { describeError } from "./observability/ErrorDescription.ts"
+
+const routeCommands = Command.make("route").pipe(
+  Command.withDescription("Which models the router chooses, and why."),
+  Command.withSubcommands([rankCommand, explainCommand, replayCommand])
+)
 
 const commands = [ledgerCommands, routeCommands] as const
 
@@ -24,7 +30,7 @@ const tollgate = Command.make("tollgate").pipe(
 )
 
 /** Not all is well with what was looked at. What it is has been printed. */
-const isFinding = (error: unknown): boolean => error instanceof BooksDiffer || error instanceof LinesRefused
+const isFinding = (error: unknown): boolean => error instanceof BooksDiffer || error instanceof InvalidLines
 
 const hasSpoken = (error: unknown): boolean => isFinding(error) || CliError.isCliError(error)
 

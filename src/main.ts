@@ -78,7 +78,7 @@ export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.
         Layer.provide(RateLimits.layer({ requestsPerMinute: options.rateLimit })),
         Layer.provideMerge(ApiKeys.layer),
         Layer.provideMerge(CreditLedger.layer),
-        Layer.provide(SessionPins.layerSql),
+        Layer.provide(SessionPins.layer),
         Layer.provide(RequestLog.layerSql),
         Layer.provide(RecordedAnswers.layerSql),
         Layer.provide(SecureRandom.layerWebCrypto),

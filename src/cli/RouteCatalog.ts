@@ -1,6 +1,6 @@
 /**
- * The catalog that `tollgate route` goes by: the file of `--catalog` in place of the gateway's own, and of that which
- * models count as served.
+ * The catalog that the `tollgate route` commands use: the file given as `--catalog`, or else the gateway's own catalog.
+ * Also decides which of its models count as served.
  */
 import { Effect, FileSystem, Layer, Option } from "effect"
 import { Flag } from "effect/cli"
@@ -13,21 +13,21 @@ import { settings } from "../Config.ts"
 export const catalog = Flag.String("catalog").pipe(
   Flag.withMetavar("FILE"),
   Flag.withDescription(
-    "A catalog in the schema of CATALOG_FILE that takes the place of the shipped one. Its providers stay known."
+    "A catalog in the schema of CATALOG_FILE that replaces the shipped one. The shipped providers remain available to it."
   ),
   Flag.optional
 )
 
 export const everyModel = Flag.Boolean("every-model").pipe(
-  Flag.withDescription("Count every model of the catalog as served, whatever providers are switched on."),
+  Flag.withDescription("Count every model of the catalog as served, whichever providers are switched on."),
   Flag.withDefault(false)
 )
 
 export interface CatalogChoice {
   readonly catalog: Option.Option<string>
   /**
-   * Needs no environment. Otherwise models are served as a gateway with this environment serves them: by the providers
-   * that are switched on, or all of them when none is.
+   * True: every model counts as served, and the environment is not read. False: models are served as by a gateway with
+   * this environment, which is by the providers that are switched on, or by all of them when none is.
    */
   readonly everyModel: boolean
 }
@@ -36,28 +36,28 @@ export const routeCatalogLayer = ({ catalog, everyModel }: CatalogChoice) =>
   Layer.effect(
     Catalog,
     Effect.gen(function* () {
-      const known = yield* assembly(catalog, everyModel)
-      const providers = [...known.providers.values()]
-      const every = Accounts.simulated(providers, () => "")
-      if (everyModel) return Catalog.of(serve(known, every))
+      const assembly = yield* loadAssembly(catalog, everyModel)
+      const providers = [...assembly.providers.values()]
+      const allAccounts = Accounts.simulated(providers, () => "")
+      if (everyModel) return Catalog.of(serve(assembly, allAccounts))
       const configured = [...(yield* Accounts.configured(providers))].filter(([, { baseUrl }]) => baseUrl !== "")
-      return Catalog.of(serve(known, configured.length === 0 ? every : new Map(configured)))
+      return Catalog.of(serve(assembly, configured.length === 0 ? allAccounts : new Map(configured)))
     })
   )
 
-const assembly = Effect.fnUntraced(function* (file: Option.Option<string>, shippedAlone: boolean) {
+const loadAssembly = Effect.fnUntraced(function* (file: Option.Option<string>, ignoreEnvironment: boolean) {
   const files = yield* FileSystem.FileSystem
   if (Option.isSome(file)) {
     const loaded = loadReplacementCatalog(yield* files.readFileString(file.value))
-    return yield* Effect.mapError(Effect.fromResult(loaded), named(file.value))
+    return yield* Effect.mapError(Effect.fromResult(loaded), inFile(file.value))
   }
-  const overlay = shippedAlone ? Option.none() : (yield* settings).catalogFile
+  const overlay = ignoreEnvironment ? Option.none() : (yield* settings).catalogFile
   if (Option.isNone(overlay)) return yield* Effect.fromResult(loadCatalog())
   const loaded = loadCatalog(yield* files.readFileString(overlay.value))
-  return yield* Effect.mapError(Effect.fromResult(loaded), named("CATALOG_FILE"))
+  return yield* Effect.mapError(Effect.fromResult(loaded), inFile("CATALOG_FILE"))
 })
 
-const named =
+const inFile =
   (file: string) =>
   ({ message, path }: CatalogError): CatalogError =>
     new CatalogError({ path, message: `${file}: ${message}` })

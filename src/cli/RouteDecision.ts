@@ -1,6 +1,7 @@
 /**
- * One decision of the router over a chat request as a client would post it: read by the gateway's own reader, its
- * reasoning normalised by the gateway's own rules. A model that the body names does not matter here.
+ * One decision of the router for a chat request body, exactly as a client would post it. The body is read by the
+ * gateway's own code and its reasoning parameters are normalised by the gateway's own rules. A model that the body names
+ * is ignored.
  */
 import { type Clock, Result } from "effect"
 
@@ -13,7 +14,7 @@ import type { RoutingRequest } from "../routing/RoutingRequest.ts"
 
 export interface Decision {
   readonly ranking: Ranking
-  /** Of prediction and ranking; the body had been read. */
+  /** Time taken by prediction and ranking, without reading the body. */
   readonly latencyMillis: number
 }
 
@@ -27,8 +28,8 @@ export const decide = (body: string, { allowed, clock, router }: RouteDecider): 
   Result.map(readChatBody(body, { autoModel: "", sessionHeader: undefined }), (input) => {
     const reasoning = normalise(input.reasoning, { routed: true })
     const request = { ...input.request, ...(reasoning && { reasoning }) }
-    const ask: RoutingRequest = { request, promptTokens: estimatePromptTokens(request), allowed }
+    const routingRequest: RoutingRequest = { request, promptTokens: estimatePromptTokens(request), allowed }
     const startedAt = clock.monotonicTimeNanosUnsafe()
-    const ranking = router.rank(ask)
+    const ranking = router.rank(routingRequest)
     return { ranking, latencyMillis: Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e6 }
   })

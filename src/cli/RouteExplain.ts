@@ -1,27 +1,28 @@
 /**
- * `tollgate route explain`: one decision of the router for a person to follow. Demand, requirements, every candidate
- * with what it lacks, and every other model with the reason why it is none.
+ * `tollgate route explain`: one decision of the router, explained to a person. Demand, requirements, every candidate with
+ * its shortfall, and every excluded model with the reason.
  */
 import { Clock, Console, Data, Effect, Layer, Option, Result, Stdio, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 
 import { modelId } from "../domain/Ids.ts"
 import { Router } from "../routing/Router.ts"
+import { lineLengthMax } from "./JsonLines.ts"
 import * as RouteCatalog from "./RouteCatalog.ts"
 import { decide } from "./RouteDecision.ts"
 import { explanationOf, explanationJson, explanationText } from "./RouteExplanation.ts"
-import { lengthMax } from "./RouteLines.ts"
 
-export class NoRequest extends Data.TaggedError("NoRequest")<{ readonly message: string }> {}
+/** There was no request body, or not one that the gateway accepts. */
+export class InvalidRouteInput extends Data.TaggedError("InvalidRouteInput")<{ readonly message: string }> {}
 
 const text = Flag.String("text").pipe(
-  Flag.withDescription("The words of a user, in place of a request body on standard input."),
+  Flag.withDescription("The text of a user message, instead of a request body on standard input."),
   Flag.optional
 )
 
 const modelAllow = Flag.String("model-allow").pipe(
   Flag.withMetavar("IDS"),
-  Flag.withDescription("Decide as for a key that may use these models alone, separated by commas."),
+  Flag.withDescription("Decide as for an API key that may use only these models, separated by commas."),
   Flag.optional
 )
 
@@ -41,7 +42,7 @@ export const explainCommand = Command.make(
     const decision = decide(body, { router: yield* Router, clock: yield* Clock.Clock, allowed })
     if (Result.isFailure(decision)) {
       const { code, message } = decision.failure.error
-      return yield* new NoRequest({ message: `${code}: ${message}` })
+      return yield* new InvalidRouteInput({ message: `${code}: ${message}` })
     }
     const explanation = explanationOf(decision.success)
     yield* Console.log(
@@ -50,8 +51,8 @@ export const explainCommand = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Explain the choice of a model for the chat request on standard input, any that the gateway takes. Models count " +
-      "as served as they are by a gateway with this environment."
+    "Explain the choice of a model for the chat request on standard input, in any form that the gateway accepts. The " +
+      "models that count as served are those that a gateway with this environment would serve."
   ),
   Command.provide((options) => Router.layer.pipe(Layer.provide(RouteCatalog.routeCatalogLayer(options))))
 )
@@ -59,17 +60,18 @@ export const explainCommand = Command.make(
 const standardInput = Effect.gen(function* () {
   const stdio = yield* Stdio.Stdio
   if (yield* stdio.stdinIsTerminal) {
-    return yield* new NoRequest({ message: "Give a request body on standard input, or the words of a user as --text" })
+    return yield* new InvalidRouteInput({
+      message: "Give a request body on standard input, or the text of a user message with --text"
+    })
   }
-  const body = yield* stdio.stdin.pipe(
+  return yield* stdio.stdin.pipe(
     Stream.decodeText,
     Stream.runFoldEffect(
       () => "",
-      (read, piece) =>
-        read.length + piece.length > lengthMax
-          ? Effect.fail(new NoRequest({ message: `A request body may have ${lengthMax} characters` }))
-          : Effect.succeed(read + piece)
+      (body, piece) =>
+        body.length + piece.length > lineLengthMax
+          ? Effect.fail(new InvalidRouteInput({ message: `A request body may have ${lineLengthMax} characters` }))
+          : Effect.succeed(body + piece)
     )
   )
-  return body
 })

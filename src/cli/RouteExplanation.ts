@@ -1,27 +1,28 @@
-/** A decision of the router in the words of people, and the same as JSON for programs. */
+/** A decision of the router as text for people and as JSON for programs. Both show the same facts. */
 import { type Axis, axes, servesTier } from "../catalog/Model.ts"
 import type { ModelId } from "../domain/Ids.ts"
 import { toUsd } from "../domain/Money.ts"
 import type { ReasoningTier } from "../domain/Reasoning.ts"
 import { cannot } from "../gateway/ChooseTargets.ts"
-import { type Requirements, tierInForce, type Exclusion } from "../routing/Eligibility.ts"
+import { effectiveTier, type Exclusion } from "../routing/Eligibility.ts"
 import { profileOf, type Candidate, type Ranking } from "../routing/Ranking.ts"
+import type { Requirements } from "../routing/RoutingRequest.ts"
 import type { Decision } from "./RouteDecision.ts"
 import { table } from "./Table.ts"
 
-/** A level or a shortfall that prints as zero is not printed. */
+/** Smaller levels and shortfalls would be printed as 0.00 and are left out. */
 const leastShown = 0.005
 
-interface Explained extends Candidate {
+interface ExplainedCandidate extends Candidate {
   readonly tier: ReasoningTier
-  /** What the model lacks, most first. */
-  readonly lacks: ReadonlyArray<readonly [Axis, number]>
+  /** How far the model's profile is below the demand, by axis, the largest shortfall first. */
+  readonly shortfalls: ReadonlyArray<readonly [Axis, number]>
 }
 
 export interface Explanation extends Decision {
-  readonly candidates: ReadonlyArray<Explained>
-  /** No model that may be used could serve the tier, so it restricts none of them. */
-  readonly tierYields: boolean
+  readonly candidates: ReadonlyArray<ExplainedCandidate>
+  /** The reasoning tier was relaxed, because it left no candidate. */
+  readonly tierRelaxed: boolean
 }
 
 export const explanationOf = (decision: Decision): Explanation => {
@@ -30,36 +31,36 @@ export const explanationOf = (decision: Decision): Explanation => {
   return {
     ...decision,
     candidates: candidates.map((candidate) => explained(candidate, decision.ranking)),
-    tierYields: tier !== undefined && candidates.some(({ model }) => !servesTier(model, tier))
+    tierRelaxed: tier !== undefined && candidates.some(({ model }) => !servesTier(model, tier))
   }
 }
 
-const explained = (candidate: Candidate, { features }: Ranking): Explained => {
-  const tier = tierInForce(candidate.model, features.needs.tier)
+const explained = (candidate: Candidate, { features }: Ranking): ExplainedCandidate => {
+  const tier = effectiveTier(candidate.model, features.needs.tier)
   const profile = profileOf(candidate.model, tier)
-  const lacks = axes
+  const shortfalls = axes
     .map((axis) => [axis, (features.demand?.levels[axis] ?? 0) - profile[axis]] as const)
     .filter(([, shortfall]) => shortfall >= leastShown)
     .sort(([, a], [, b]) => b - a)
-  return { ...candidate, tier, lacks }
+  return { ...candidate, tier, shortfalls }
 }
 
-export const explanationJson = ({ candidates, latencyMillis, ranking, tierYields }: Explanation): unknown => ({
+export const explanationJson = ({ candidates, latencyMillis, ranking, tierRelaxed }: Explanation): unknown => ({
   choice: candidates[0]?.model.id ?? null,
   demand: ranking.features.demand?.levels ?? {},
   difficulty: ranking.features.demand?.difficulty ?? 0,
   needs: needsJson(ranking.features.needs),
-  tier_yields: tierYields,
+  tier_yields: tierRelaxed,
   latency_ms: latencyMillis,
-  candidates: candidates.map(({ band, cost, distance, lacks, model, tier }) => ({
+  candidates: candidates.map(({ band, cost, distance, model, shortfalls, tier }) => ({
     model: model.id,
     tier,
     band,
     distance,
     cost_usd: toUsd(cost),
-    lacks: Object.fromEntries(lacks)
+    lacks: Object.fromEntries(shortfalls)
   })),
-  refused: ranking.excluded
+  refused: ranking.excluded.map(({ model, reason }) => ({ model, because: reason }))
 })
 
 const needsJson = (needs: Requirements) => ({
@@ -78,28 +79,28 @@ export const explanationText = (explanation: Explanation): ReadonlyArray<string>
   const { candidates, latencyMillis, ranking } = explanation
   return [
     `Demand      ${demandText(ranking)}`,
-    `Needs       ${needsText(ranking.features.needs, explanation.tierYields)}`,
+    `Needs       ${needsText(ranking.features.needs, explanation.tierRelaxed)}`,
     `Decided in  ${latencyMillis.toFixed(3)} ms`,
     ...candidatesText(candidates),
-    ...refusedText(ranking.excluded),
+    ...excludedText(ranking.excluded),
     "",
     choiceText(candidates)
   ]
 }
 
-const candidatesText = (candidates: ReadonlyArray<Explained>): ReadonlyArray<string> => {
+const candidatesText = (candidates: ReadonlyArray<ExplainedCandidate>): ReadonlyArray<string> => {
   if (candidates.length === 0) return []
   const rows = candidates.map((candidate, index) => [String(index + 1), ...rowOf(candidate)])
   return ["", ...table(["", "model", "band", "distance", "expected USD", "thinks", "lacks"], rows, [0, 2, 3, 4])]
 }
 
-const rowOf = ({ band, cost, distance, lacks, model, tier }: Explained): ReadonlyArray<string> => [
+const rowOf = ({ band, cost, distance, model, shortfalls, tier }: ExplainedCandidate): ReadonlyArray<string> => [
   model.id,
   String(band),
   distance.toFixed(4),
   (Number(cost) / 1e12).toFixed(6),
   tier,
-  levelsText(lacks)
+  levelsText(shortfalls)
 ]
 
 const levelsText = (levels: ReadonlyArray<readonly [Axis, number]>): string =>
@@ -114,16 +115,16 @@ const demandText = ({ features: { demand } }: Ranking): string => {
   return `${levelsText(levels) || "none"}; difficulty ${demand.difficulty.toFixed(2)}`
 }
 
-const thinking = {
+const tierTexts = {
   none: "no thinking",
   low: "low thinking",
   high: "high thinking",
   open: "any thinking"
 } as const satisfies Record<ReasoningTier | "open", string>
 
-const needsText = (needs: Requirements, tierYields: boolean): string =>
+const needsText = (needs: Requirements, tierRelaxed: boolean): string =>
   [
-    `${thinking[needs.tier ?? "open"]}${tierYields ? ", which gives way: no model serves it" : ""}`,
+    `${tierTexts[needs.tier ?? "open"]}${tierRelaxed ? ", which gives way: no model serves it" : ""}`,
     `about ${Math.ceil(needs.promptTokens)} prompt tokens`,
     ...(needs.outputLimit === undefined ? [] : [`at most ${needs.outputLimit} output tokens`]),
     ...(needs.image ? ["image input"] : []),
@@ -133,17 +134,15 @@ const needsText = (needs: Requirements, tierYields: boolean): string =>
     ...(needs.structuredOutput ? ["a JSON schema"] : [])
   ].join("; ")
 
-/** One line per reason. */
-const refusedText = (excluded: Ranking["excluded"]): ReadonlyArray<string> => {
+/** One line for each reason. */
+const excludedText = (excluded: Ranking["excluded"]): ReadonlyArray<string> => {
   const byReason = new Map<Exclusion, Array<ModelId>>()
-  for (const { because, model } of excluded) {
-    byReason.set(because, [...(byReason.get(because) ?? []), model])
-  }
-  const lines = [...byReason].map(([because, models]) => `  ${cannot[because]}: ${models.join(", ")}`)
+  for (const { model, reason } of excluded) byReason.set(reason, [...(byReason.get(reason) ?? []), model])
+  const lines = [...byReason].map(([reason, models]) => `  ${cannot[reason]}: ${models.join(", ")}`)
   return lines.length === 0 ? [] : ["", "Refused, since the model", ...lines]
 }
 
-const choiceText = (candidates: ReadonlyArray<Explained>): string => {
+const choiceText = (candidates: ReadonlyArray<ExplainedCandidate>): string => {
   const [first] = candidates
   if (first === undefined) return "Choice: none. No model can serve this request"
   const equals = candidates.filter(({ band }) => band === first.band).length

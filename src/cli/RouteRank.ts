@@ -1,52 +1,52 @@
 /**
- * `tollgate route rank`: requests in, rankings out, one JSON line for each. Without a server, a database or a key, so
- * that a router can be measured, or compared over catalogs, on a file of requests.
+ * `tollgate route rank`: reads chat requests and writes their rankings, one JSON line each. It needs no server, database
+ * or key, so the router can be measured, or compared across catalogs, on a file of requests.
  */
 import { Clock, Data, Effect, Layer, type PlatformError, Result, Stdio, Stream } from "effect"
 import { Command } from "effect/cli"
 
 import { toUsdNumber } from "../domain/Money.ts"
 import { Router } from "../routing/Router.ts"
+import { type JsonLine, jsonLines } from "./JsonLines.ts"
 import * as RouteCatalog from "./RouteCatalog.ts"
 import { type Decision, decide, type RouteDecider } from "./RouteDecision.ts"
-import { type Line, lines } from "./RouteLines.ts"
 
-/** Some lines were no valid requests. Their errors stand among the answers. */
-export class LinesRefused extends Data.TaggedError("LinesRefused") {}
+/** Some lines were not valid requests. Each of them got an error in the place of its ranking. */
+export class InvalidLines extends Data.TaggedError("InvalidLines") {}
 
 export const rankCommand = Command.make(
   "rank",
   { catalog: RouteCatalog.catalog },
   Effect.fn(function* () {
     const stdio = yield* Stdio.Stdio
-    const judge: RouteDecider = { router: yield* Router, clock: yield* Clock.Clock }
-    let refused = 0
-    const answer = (line: Line): string => {
-      const decision = Result.flatMap(line, (body) => decide(body, judge))
-      if (Result.isSuccess(decision)) return answerOf(decision.success)
-      refused++
+    const decider: RouteDecider = { router: yield* Router, clock: yield* Clock.Clock }
+    let invalid = 0
+    const outputLineFor = (line: JsonLine): string => {
+      const decision = Result.flatMap(line, (body) => decide(body, decider))
+      if (Result.isSuccess(decision)) return rankingLine(decision.success)
+      invalid++
       return `${JSON.stringify({ error: decision.failure.error })}\n`
     }
-    yield* lines(Stream.decodeText(stdio.stdin)).pipe(
-      Stream.mapArray((chunk) => [chunk.map(answer).join("")]),
+    yield* jsonLines(Stream.decodeText(stdio.stdin)).pipe(
+      Stream.mapArray((chunk) => [chunk.map(outputLineFor).join("")]),
       Stream.run(stdio.stdout()),
-      Effect.catchIf(readerHasGone, () => Effect.void)
+      Effect.catchIf(isBrokenPipe, () => Effect.void)
     )
-    if (refused > 0) return yield* new LinesRefused()
+    if (invalid > 0) return yield* new InvalidLines()
   })
 ).pipe(
   Command.withDescription(
-    "Rank the models for chat requests on standard input, one JSON body per line, and print one line for each, in " +
-      "order. A line that is no valid request gets an error in its place; blank lines are skipped. Every model of " +
-      "the catalog counts as served. Exits with 0, with 1 when there were such lines, 2 when it could not rank."
+    "Rank the models for the chat requests on standard input, one JSON body per line, and print one line for each, in " +
+      "the same order. A line that is not a valid request gets an error in its place; blank lines are skipped. Every " +
+      "model of the catalog counts as served. Exits with 0, with 1 if any line was invalid, or with 2 if ranking failed."
   ),
   Command.provide(({ catalog }) =>
     Router.layer.pipe(Layer.provide(RouteCatalog.routeCatalogLayer({ catalog, everyModel: true })))
   )
 )
 
-/** Distances as they are: bands, and not rounding, decide what is equally good. */
-const answerOf = ({ latencyMillis, ranking }: Decision): string =>
+/** Distances are printed unrounded, so that a program can compare them. */
+const rankingLine = ({ latencyMillis, ranking }: Decision): string =>
   `${JSON.stringify({
     ranked: ranking.candidates.map(({ cost, distance, model }) => ({
       model: model.id,
@@ -58,8 +58,8 @@ const answerOf = ({ latencyMillis, ranking }: Decision): string =>
     latency_ms: latencyMillis
   })}\n`
 
-/** Whoever reads the answers may stop when they have enough. */
-const readerHasGone = ({ reason }: PlatformError.PlatformError): boolean =>
+/** The program that reads the output may stop early, for example `head`. That is not a failure. */
+const isBrokenPipe = ({ reason }: PlatformError.PlatformError): boolean =>
   reason._tag === "Unknown" && errorCode(reason.cause) === "EPIPE"
 
 const errorCode = (cause: unknown): unknown =>

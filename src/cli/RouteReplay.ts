@@ -1,6 +1,6 @@
 /**
- * `tollgate route replay`: the newest requests of the log routed again, by what was logged of them, with the catalog
- * and the prices of today or of a file. Nothing is sent and nothing is written.
+ * `tollgate route replay`: routes the newest requests of the request log again, by the features that were logged, with
+ * today's catalog and prices or with those of a file. Nothing is sent to a provider and nothing is written.
  */
 import { Console, Effect, Layer, Schema, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
@@ -10,21 +10,23 @@ import { type Picodollars, toUsd } from "../domain/Money.ts"
 import { recentRequests } from "../receipts/RecentRequests.ts"
 import { Router } from "../routing/Router.ts"
 import * as Connection from "./Connection.ts"
+import { ReplayTotals } from "./ReplayTotals.ts"
 import * as RouteCatalog from "./RouteCatalog.ts"
-import { RouteTally } from "./RouteTally.ts"
 import { table } from "./Table.ts"
 
 const requestsMax = 1_000_000
 
 const last = Flag.Int("last").pipe(
   Flag.withMetavar("N"),
-  Flag.withDescription("How many requests of the log, from the newest back, routed or not."),
+  Flag.withDescription(
+    "How many requests to read from the log, newest first. Requests that were not routed count too."
+  ),
   Flag.withSchema(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: requestsMax }))),
   Flag.withDefault(10_000)
 )
 
 const json = Flag.Boolean("json").pipe(
-  Flag.withDescription("Print JSON. Amounts are exact decimals of USD, as text."),
+  Flag.withDescription("Print JSON. Amounts are in USD, as exact decimal strings."),
   Flag.withDefault(false)
 )
 
@@ -32,17 +34,17 @@ export const replayCommand = Command.make(
   "replay",
   { last, json, catalog: RouteCatalog.catalog, everyModel: RouteCatalog.everyModel },
   Effect.fn(function* ({ json, last }) {
-    const tally = yield* replayed(last)
+    const totals = yield* replayed(last)
     const { version } = yield* Catalog
     yield* Console.log(
-      json ? JSON.stringify(replayJson(tally, version), null, 2) : replayText(tally, version).join("\n")
+      json ? JSON.stringify(replayJson(totals, version), null, 2) : replayText(totals, version).join("\n")
     )
   })
 ).pipe(
   Command.withDescription(
-    "Route the last requests of the log again, by the features that were logged of them: which models would answer, " +
-      "what it would cost, which sessions would be on another model. Models count as served as they are by a gateway " +
-      "with this environment."
+    "Route the last requests of the log again by the features that were logged: which models would answer, what they " +
+      "would cost, and which sessions would be on another model. The models that count as served are those that a " +
+      "gateway with this environment would serve."
   ),
   Command.provide((options) =>
     Layer.provideMerge(Router.layer, RouteCatalog.routeCatalogLayer(options)).pipe(
@@ -51,73 +53,73 @@ export const replayCommand = Command.make(
   )
 )
 
-/** The last `count` requests of the log, routed again. */
+/** Routes the last `count` requests of the log again. */
 export const replayed = Effect.fn("RouteReplay.replayed")(function* (count: number) {
-  const tally = new RouteTally(yield* Catalog, yield* Router)
+  const totals = new ReplayTotals(yield* Catalog, yield* Router)
   yield* Stream.runForEachArray(recentRequests(count), (receipts) =>
-    Effect.sync(() => receipts.forEach((receipt) => tally.add(receipt)))
+    Effect.sync(() => receipts.forEach((receipt) => totals.add(receipt)))
   )
-  return tally
+  return totals
 })
 
-export const replayJson = (tally: RouteTally, catalogVersion: string) => ({
+export const replayJson = (totals: ReplayTotals, catalogVersion: string) => ({
   catalog_version: catalogVersion,
-  requests: tally.requests,
-  from: tally.span?.from ?? null,
-  to: tally.span?.to ?? null,
+  requests: totals.requests,
+  from: totals.span?.from ?? null,
+  to: totals.span?.to ?? null,
   skipped: {
-    not_routed: tally.notRouted,
-    without_features: tally.withoutFeatures,
-    unreadable: tally.unreadable
+    not_routed: totals.notRouted,
+    without_features: totals.withoutFeatures,
+    unreadable: totals.unreadable
   },
-  replayed: tally.replayed,
-  changed: tally.changed,
-  unanswerable: tally.unanswerable,
-  models: rowsOf(tally).map(([model, counts]) => ({ model, ...counts })),
-  expected_usd: comparisonJson(tally.expected),
+  replayed: totals.replayed,
+  changed: totals.changed,
+  unanswerable: totals.unanswerable,
+  models: modelRows(totals).map(([model, counts]) => ({ model, ...counts })),
+  expected_usd: comparisonJson(totals.expected),
   charged_usd: {
-    same_model: comparisonJson(tally.charged),
-    other_model: { requests: tally.moved.requests, before: toUsd(tally.moved.charged) }
+    same_model: comparisonJson(totals.charged),
+    other_model: { requests: totals.otherModel.requests, before: toUsd(totals.otherModel.charged) }
   },
-  sessions: { seen: tally.sessions, switched: tally.switched }
+  sessions: { seen: totals.sessions, switched: totals.switched }
 })
 
-const comparisonJson = ({ after, before, requests }: RouteTally["expected"]) => ({
+const comparisonJson = ({ after, before, requests }: ReplayTotals["expected"]) => ({
   requests,
   before: toUsd(before),
   after: toUsd(after)
 })
 
-/** The models that answer most first, then those that did. */
-const rowsOf = ({ mix }: RouteTally) =>
-  [...mix].sort(([a, x], [b, y]) => y.after - x.after || y.before - x.before || (a < b ? -1 : 1))
+/** By requests now, then by requests before, then by id. */
+const modelRows = ({ models }: ReplayTotals) =>
+  [...models].sort(([a, x], [b, y]) => y.after - x.after || y.before - x.before || (a < b ? -1 : 1))
 
-export const replayText = (tally: RouteTally, catalogVersion: string): ReadonlyArray<string> => {
-  const { charged, expected, moved } = tally
-  const span = tally.span === undefined ? "" : `, ${tally.span.from} to ${tally.span.to}`
+export const replayText = (totals: ReplayTotals, catalogVersion: string): ReadonlyArray<string> => {
+  const { charged, expected, otherModel } = totals
+  const span = totals.span === undefined ? "" : `, ${totals.span.from} to ${totals.span.to}`
   return [
-    `${tally.requests} requests${span}; catalog ${catalogVersion}`,
-    `${tally.replayed} routed again; skipped: ${tally.notRouted} not routed, ` +
-      `${tally.withoutFeatures} without features, ${tally.unreadable} unreadable`,
+    `${totals.requests} requests${span}; catalog ${catalogVersion}`,
+    `${totals.replayed} routed again; skipped: ${totals.notRouted} not routed, ` +
+      `${totals.withoutFeatures} without features, ${totals.unreadable} unreadable`,
     "",
     ...table(
       ["model", "before", "", "after", ""],
-      rowsOf(tally).map(([model, { after, before }]) => [
+      modelRows(totals).map(([model, { after, before }]) => [
         model,
         String(before),
-        share(before, tally.replayed),
+        share(before, totals.replayed),
         String(after),
-        share(after, tally.replayed)
+        share(after, totals.replayed)
       ]),
       [1, 2, 3, 4]
     ),
     "",
-    `Another model: ${tally.changed} requests (${share(tally.changed, tally.replayed)}), ` +
-      `of which ${tally.unanswerable} none could answer`,
-    `Sessions: ${tally.switched} of ${tally.sessions} on another model`,
+    `Another model: ${totals.changed} requests (${share(totals.changed, totals.replayed)}), ` +
+      `of which ${totals.unanswerable} none could answer`,
+    `Sessions: ${totals.switched} of ${totals.sessions} on another model`,
     `Expected cost: ${changeText(expected)} (${expected.requests} requests)`,
     `Charged, same model: ${changeText(charged)} (${charged.requests} requests, the same tokens)`,
-    `Charged, other model: ${toUsd(moved.charged)} USD (${moved.requests} requests, not priced again)`
+    `Charged, other model: ${toUsd(otherModel.charged)} USD (${otherModel.requests} requests, not priced again)`
   ]
 }
 

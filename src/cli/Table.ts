@@ -1,6 +1,9 @@
-/** Rows as lines of text with aligned columns. */
+/** Tables of plain text for the terminal. */
 
-/** The column of `rows` and their `head`; those of `right` hold numbers. The last column is not filled up. */
+/**
+ * A heading and rows as lines with aligned columns, two spaces apart. Columns listed in `right`, by index, are aligned to
+ * the right, as numbers are. No line has trailing spaces.
+ */
 export const table = (
   head: ReadonlyArray<string>,
   rows: ReadonlyArray<ReadonlyArray<string>>,

@@ -142,7 +142,7 @@ export const cannot: { readonly [E in Exclusion]: string } = {
 }
 
 const nothingEligible = (ranking: Ranking): Errors.ModelNotAllowed | Errors.InvalidRequest => {
-  const reasons = [...new Set(ranking.excluded.map((exclusion) => exclusion.because))]
+  const reasons = [...new Set(ranking.excluded.map(({ reason }) => reason))]
   if (reasons.length > 0 && reasons.every((because) => because === "not_allowed")) {
     return Errors.ModelNotAllowed.of("This API key's model allowlist leaves no model to choose from")
   }

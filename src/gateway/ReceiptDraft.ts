@@ -10,7 +10,7 @@ import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
 import type { Receipt, RoutingFeatures } from "../receipts/Receipt.ts"
 import type { RequestLog } from "../receipts/RequestLog.ts"
-import type { Requirements } from "../routing/Eligibility.ts"
+import type { Requirements } from "../routing/RoutingRequest.ts"
 import type { TargetChoice } from "./ChooseTargets.ts"
 import { leftByClient } from "./ClientLeft.ts"
 /** Candidates kept in a receipt: enough to explain a choice. */
@@ -70,7 +70,7 @@ export class ReceiptDraft {
       candidates: routed.ranking.candidates
         .slice(0, maxCandidates)
         .map(({ cost, distance, model }) => ({ model: model.id, distance, cost })),
-      excluded: routed.ranking.excluded
+      excluded: routed.ranking.excluded.map(({ model, reason }) => ({ model, because: reason }))
     }
   }
 

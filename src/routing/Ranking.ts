@@ -1,6 +1,6 @@
 /**
- * Orders the eligible models: the smallest shortfall first, and what is equally good by cost. Pure and total; the order
- * of the catalog does not matter, and a model that is not eligible changes nothing for the others.
+ * Orders the eligible models: the smallest shortfall first, and among equally good models the cheapest. Pure and total.
+ * The order of the catalog does not matter, and a model that is not eligible changes nothing for the others.
  */
 import { type Axis, axes, type Model, perAxis, type Profile } from "../catalog/Model.ts"
 import { costOf } from "../catalog/Price.ts"
@@ -8,22 +8,66 @@ import type { ModelId } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
 import type { ReasoningTier } from "../domain/Reasoning.ts"
 import { none } from "../domain/Usage.ts"
-import { calibrated } from "./CalibratedDemand.ts"
-import type { Demand, DemandModel } from "./Demand.ts"
-import { exclusionOf, tierInForce, tierMayYield, type Exclusion } from "./Eligibility.ts"
-import { type RequestFeatures, featuresOf } from "./RequestFeatures.ts"
-import type { RoutingRequest } from "./RoutingRequest.ts"
+import { calibrated, type Demand, type DemandModel } from "./Demand.ts"
+import { effectiveTier, type Exclusion, exclusionOf, mayRelaxTier } from "./Eligibility.ts"
+import { featuresOf, type RequestFeatures, type RoutingRequest } from "./RoutingRequest.ts"
 
-/** Distances this close are the same: predictions and profiles are not better than that. */
-export const bandWidth = 0.03
+export interface Candidate {
+  readonly model: Model
+  /**
+   * How far the model is expected to fall short of the demand; 0 for a model with every skill at 1. Skill above the
+   * demand lowers the distance too, but by less. Without a demand: how far its mean skill is below `multimodalLevel`.
+   */
+  readonly distance: number
+  /** Candidates of one band are equally good; within it the cheaper one comes first. 0 is the best band. */
+  readonly band: number
+  /** Expected cost of this request. */
+  readonly cost: Picodollars
+}
 
-/**
- * The fixed preference for requests with images or audio, whose content is not looked at: models of this mean skill are
- * good enough, so among them the cheaper goes first; below it the better goes first.
- */
-const multimodalLevel = 0.7
+export interface Ranking {
+  /** Best first. Empty when no model is eligible. */
+  readonly candidates: ReadonlyArray<Candidate>
+  /** The models that are not candidates, by id. */
+  readonly excluded: ReadonlyArray<{ readonly model: ModelId; readonly reason: Exclusion }>
+  /** The features of the request that the models were compared by. */
+  readonly features: RequestFeatures
+}
 
-/** Visible output tokens that conversations of a kind ask for. */
+export const rankModels = (
+  models: ReadonlyArray<Model>,
+  routingRequest: RoutingRequest,
+  demandModel: DemandModel
+): Ranking => rankFeatures(models, featuresOf(routingRequest, demandModel), routingRequest.allowed)
+
+/** Ranks by features alone, for a request whose conversation is no longer at hand. */
+export const rankFeatures = (
+  models: ReadonlyArray<Model>,
+  features: RequestFeatures,
+  allowed: RoutingRequest["allowed"]
+): Ranking => {
+  const { needs } = features
+  const eligible: Array<Model> = []
+  const excluded: Array<{ readonly model: Model; readonly reason: Exclusion }> = []
+  for (const model of models) {
+    const reason = exclusionOf(model, needs, allowed)
+    if (reason === undefined) eligible.push(model)
+    else excluded.push({ model, reason })
+  }
+  const relaxTier = eligible.length === 0 && mayRelaxTier(models, needs)
+  const isCandidate = (reason: Exclusion): boolean => relaxTier && reason === "reasoning_tier"
+  const readmitted = excluded.filter(({ reason }) => isCandidate(reason)).map(({ model }) => model)
+  return {
+    candidates: inBands(scored([...eligible, ...readmitted], features)),
+    excluded: excluded
+      .filter(({ reason }) => !isCandidate(reason))
+      .map(({ model, reason }) => ({ model: model.id, reason }))
+      .sort((a, b) => compareText(a.model, b.model)),
+    features
+  }
+}
+
+/** Visible output tokens that a request is expected to produce, by the axis it demands. */
 const visibleTokens = {
   coding: 900,
   math: 600,
@@ -38,146 +82,130 @@ const visibleTokens = {
   agentic: 300
 } as const satisfies Record<Axis, number>
 
-const visibleTokensUnseen = 400
+/** The same when the demand is unknown, or zero on every axis. */
+const defaultVisibleTokens = 400
 
-/** Thinking tokens of a request of full difficulty; an easy one takes a quarter. */
-const thinkingTokens = { none: 0, low: 1_000, high: 6_000 } as const satisfies Record<ReasoningTier, number>
+/** Reasoning tokens of a request of difficulty 1. One of difficulty 0 takes a quarter of them. */
+const reasoningTokens = { none: 0, low: 1_000, high: 6_000 } as const satisfies Record<ReasoningTier, number>
 
-/** What one request's candidates are scored with. */
-interface Score {
-  readonly distance: (profile: Profile) => number
-  readonly visible: number
-  readonly difficulty: number
-}
+/**
+ * Requests with images or audio have no predicted demand and are ranked by mean skill. Models at or above this level
+ * count as equally good, so the cheapest of them comes first; below it the better one comes first.
+ */
+const multimodalLevel = 0.7
 
-export const rankModels = (models: ReadonlyArray<Model>, ask: RoutingRequest, demandModel: DemandModel): Ranking =>
-  rankFeatures(models, featuresOf(ask, demandModel), ask.allowed)
+/** `calibratedDistance` is measured from the calibrated demand and decides the band. */
+type Scored = Omit<Candidate, "band"> & { readonly calibratedDistance: number }
 
-/** The same from what is known of a request, whether it is here or long answered. */
-export const rankFeatures = (
-  models: ReadonlyArray<Model>,
-  features: RequestFeatures,
-  allowed: RoutingRequest["allowed"]
-): Ranking => {
-  const { needs } = features
-  const eligible: Array<Model> = []
-  const excluded: Array<{ model: ModelId; because: Exclusion; candidate: Model }> = []
-  for (const model of models) {
-    const because = exclusionOf(model, needs, allowed)
-    if (because === undefined) eligible.push(model)
-    else excluded.push({ model: model.id, because, candidate: model })
-  }
-  const mayYield = eligible.length === 0 && tierMayYield(models, needs)
-  const yielding = mayYield ? excluded.filter(({ because }) => because === "reasoning_tier") : []
-  const candidates = [...eligible, ...yielding.map(({ candidate }) => candidate)]
-  return {
-    candidates: ordered(scored(candidates, features)),
-    excluded: excluded
-      .filter((entry) => !yielding.includes(entry))
-      .map(({ because, model }) => ({ model, because }))
-      .sort((a, b) => compareText(a.model, b.model)),
-    features
-  }
-}
-
-/** `firmDistance` is what bands go by: the distance from the rounded demand. */
-type Unbanded = Omit<Candidate, "band"> & { readonly firmDistance: number }
-
-const scored = (models: ReadonlyArray<Model>, { demand, needs }: RequestFeatures): ReadonlyArray<Unbanded> => {
+const scored = (models: ReadonlyArray<Model>, { demand, needs }: RequestFeatures): ReadonlyArray<Scored> => {
   const promptTokens = Math.ceil(needs.promptTokens)
   const audioInput = Math.min(needs.audioTokens, promptTokens)
   const prompt = { ...none, input: promptTokens - audioInput, audioInput }
-  const score = demand === undefined ? multimodalScore : scoreOf(calibrated(demand))
-  const distance = demand === undefined ? score.distance : shortfall(demand.levels)
+  const scoring = demand === undefined ? multimodalScoring : scoringFor(calibrated(demand))
+  const distance = demand === undefined ? scoring.distance : shortfall(demand.levels)
   return models.map((model) => {
-    const inForce = tierInForce(model, needs.tier)
-    const output = expectedOutput(model, inForce, score, needs.outputLimit)
-    const profile = profileOf(model, inForce)
+    const tier = effectiveTier(model, needs.tier)
+    const output = expectedOutput(model, tier, scoring, needs.outputLimit)
+    const profile = profileOf(model, tier)
     return {
       model,
-      firmDistance: score.distance(profile),
+      calibratedDistance: scoring.distance(profile),
       distance: distance(profile),
       cost: costOf(model.endpoints[0].price, { ...prompt, output })
     }
   })
 }
 
-const [unskilled, skilled]: readonly [Profile, Profile] = [perAxis(() => 0), perAxis(() => 1)]
+const [worstProfile, bestProfile]: readonly [Profile, Profile] = [perAxis(() => 0), perAxis(() => 1)]
 
-/** The catalog gives every served tier a profile; a model without one counts as the worst. */
-export const profileOf = (model: Model, tier: ReasoningTier): Profile => model.profiles[tier] ?? unskilled
+/** The catalog gives every served tier a profile. A model without one counts as the worst possible. */
+export const profileOf = (model: Model, tier: ReasoningTier): Profile => model.profiles[tier] ?? worstProfile
 
 /**
- * How far below the levels asked a profile is expected to be, beyond what one of all skills is; an axis weighs what is
- * asked of it. Levels and profiles are estimates: a profile above a level makes a miss less likely, not impossible, so
- * models that are all good enough still differ, the less the smaller the uncertainty.
+ * The uncertainty, in units of level, of the gap between a demanded level and a profile.
+ *
+ * `predicted`: the demand of a single prompt is uncertain, so its distances compare models rather than call them good
+ * enough. With a smaller value they would depend on the scale of the profiles. `calibrated`: a calibrated demand stands
+ * for many prompts, and models that are clearly above it must fall into one band with the best.
+ */
+export const uncertainties = { predicted: 0.8, calibrated: 0.28 } as const
+
+/**
+ * The distance from these levels: the root mean square over the axes of how far a profile is expected to be below the
+ * level, weighted by the level, minus the same for a profile that is 1 everywhere. Levels and profiles are estimates:
+ * a profile above a level makes a shortfall less likely, not impossible, so models that are all good enough still
+ * differ, and differ less the smaller the uncertainty is.
  */
 export const shortfall = (
   levels: Demand["levels"],
-  uncertainty: number = uncertainties.ofOnePrompt
+  uncertainty: number = uncertainties.predicted
 ): ((profile: Profile) => number) => {
-  const asked = axes.reduce((total, axis) => total + levels[axis] ** 2, 0)
-  if (asked <= 0) return () => 0
-  const missing = (profile: Profile): number => {
+  const total = axes.reduce((sum, axis) => sum + levels[axis] ** 2, 0)
+  if (total <= 0) return () => 0
+  const distance = (profile: Profile): number => {
     let squares = 0
     for (const axis of axes) {
       const level = levels[axis]
-      squares += (level * expectedMiss(level - profile[axis], uncertainty)) ** 2
+      squares += (level * expectedShortfall(level - profile[axis], uncertainty)) ** 2
     }
-    return Math.sqrt(squares / asked)
+    return Math.sqrt(squares / total)
   }
-  const least = missing(skilled)
-  return (profile) => missing(profile) - least
+  const least = distance(bestProfile)
+  return (profile) => distance(profile) - least
 }
 
-/**
- * How far around a level it matters where exactly a profile is. What one prompt asks is hardly known, so its distances
- * compare models rather than call them good enough; with less, they depend on the scale of the profiles. A rounded
- * demand stands for many prompts, and what is well above it is to be in one band with the best.
- */
-export const uncertainties = { ofOnePrompt: 0.8, ofManyPrompts: 0.28 } as const
-
-/** What is missing when it is `gap` give or take the uncertainty: near 0 far below 0, near `gap` far above. */
-const expectedMiss = (gap: number, uncertainty: number): number =>
+/** The expected value of `max(0, gap)` for an uncertain gap: near 0 far below 0, near `gap` far above it. */
+const expectedShortfall = (gap: number, uncertainty: number): number =>
   (gap + Math.sqrt(gap * gap + uncertainty * uncertainty)) / 2
 
-const scoreOf = ({ difficulty, levels }: Demand): Score => {
-  const asked = axes.reduce((total, axis) => total + levels[axis], 0)
-  const visible = axes.reduce((total, axis) => total + levels[axis] * visibleTokens[axis], 0)
+/** How the candidates of one request are scored. */
+interface Scoring {
+  readonly distance: (profile: Profile) => number
+  readonly visibleTokens: number
+  readonly difficulty: number
+}
+
+const scoringFor = ({ difficulty, levels }: Demand): Scoring => {
+  const total = axes.reduce((sum, axis) => sum + levels[axis], 0)
+  const tokens = axes.reduce((sum, axis) => sum + levels[axis] * visibleTokens[axis], 0)
   return {
-    distance: shortfall(levels, uncertainties.ofManyPrompts),
-    visible: asked <= 0 ? visibleTokensUnseen : visible / asked,
+    distance: shortfall(levels, uncertainties.calibrated),
+    visibleTokens: total <= 0 ? defaultVisibleTokens : tokens / total,
     difficulty
   }
 }
 
-const multimodalScore: Score = {
+const multimodalScoring: Scoring = {
   distance: (profile) =>
-    Math.max(0, multimodalLevel - axes.reduce((total, axis) => total + profile[axis], 0) / axes.length),
-  visible: visibleTokensUnseen,
+    Math.max(0, multimodalLevel - axes.reduce((sum, axis) => sum + profile[axis], 0) / axes.length),
+  visibleTokens: defaultVisibleTokens,
   difficulty: 0.5
 }
 
-const expectedOutput = (model: Model, tier: ReasoningTier, score: Score, limit: number | undefined): number => {
-  const thinking = thinkingTokens[tier] * (0.25 + 0.75 * score.difficulty)
-  const expected = Math.ceil(score.visible * model.verbosity + thinking)
+/** Output tokens, reasoning included, within the limits of the client and of the first endpoint. */
+const expectedOutput = (model: Model, tier: ReasoningTier, scoring: Scoring, limit: number | undefined): number => {
+  const reasoning = reasoningTokens[tier] * (0.25 + 0.75 * scoring.difficulty)
+  const expected = Math.ceil(scoring.visibleTokens * model.verbosity + reasoning)
   return Math.min(expected, limit ?? expected, model.endpoints[0].maxOutputTokens)
 }
 
+/** Distances this close count as equal, since neither predictions nor profiles are more precise. */
+export const bandWidth = 0.03
+
 /**
- * Bands from the best: everything within `bandWidth` of a band's first is in it, the rest starts the next band. Inside
- * a band the cheaper goes first, then the id.
+ * Forms bands from the best model down: a band holds the models within `bandWidth` of its first, and the next model
+ * begins the next band. Within a band the order is by cost, then by id.
  */
-const ordered = (candidates: ReadonlyArray<Unbanded>): ReadonlyArray<Candidate> => {
+const inBands = (candidates: ReadonlyArray<Scored>): ReadonlyArray<Candidate> => {
   const byDistance = candidates.toSorted(
-    (a, b) => a.firmDistance - b.firmDistance || compareText(a.model.id, b.model.id)
+    (a, b) => a.calibratedDistance - b.calibratedDistance || compareText(a.model.id, b.model.id)
   )
   let band = -1
   let bandStart = -Infinity
-  const banded = byDistance.map(({ firmDistance, ...candidate }): Candidate => {
-    if (firmDistance - bandStart > bandWidth) {
+  const banded = byDistance.map(({ calibratedDistance, ...candidate }): Candidate => {
+    if (calibratedDistance - bandStart > bandWidth) {
       band++
-      bandStart = firmDistance
+      bandStart = calibratedDistance
     }
     return { ...candidate, band }
   })
@@ -187,24 +215,3 @@ const ordered = (candidates: ReadonlyArray<Unbanded>): ReadonlyArray<Candidate> 
 const compareMoney = (a: Picodollars, b: Picodollars): number => (a < b ? -1 : a > b ? 1 : 0)
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
-
-export interface Candidate {
-  readonly model: Model
-  /**
-   * How far the model is expected to fall short of the demand, 0 for one of all skills; being above what is asked
-   * counts less, but it counts. Where no content is looked at, how far its mean skill is below a fixed one.
-   */
-  readonly distance: number
-  /** Candidates of one band are equally good; within it the cheaper one goes first. */
-  readonly band: number
-  /** Expected cost of this request. */
-  readonly cost: Picodollars
-}
-
-export interface Ranking {
-  /** Best first. Empty when nothing is eligible. */
-  readonly candidates: ReadonlyArray<Candidate>
-  readonly excluded: ReadonlyArray<{ readonly model: ModelId; readonly because: Exclusion }>
-  /** What the models were measured against. */
-  readonly features: RequestFeatures
-}

@@ -1,8 +1,9 @@
 /**
- * Sticky sessions: which model a conversation stays on. Shared by all replicas, survives restarts, and expires fifteen
- * minutes after its last use.
+ * Session pins: the model that a conversation stays on. All replicas share them, they survive restarts, and they expire
+ * fifteen minutes after their last use.
  *
- * A pin makes answers better and caches warmer, no more: when the database fails or is slow, a request goes on without.
+ * A pin improves answers and keeps provider caches warm, but no request depends on it: when the database fails or is
+ * slow, the request goes on without a pin.
  */
 import { hash } from "node:crypto"
 
@@ -15,42 +16,88 @@ import { timestamp } from "../sql/Timestamp.ts"
 
 export interface Session {
   readonly organization: OrganizationId
-  /** As the client sent it. Stored only as a hash. */
+  /** The session id as the client sent it. Only its hash is stored. */
   readonly session: string
 }
 
 export class SessionPins extends Context.Service<
   SessionPins,
   {
-    /** The live pin, its fifteen minutes started anew. */
+    /** The model of the pin, if it has not expired; its fifteen minutes start again. */
     readonly use: (session: Session) => Effect.Effect<Option.Option<ModelId>>
-    /** Pins unless a live pin is already there; answers the model that is pinned now. The first writer wins. */
+    /** Pins the session to `model` unless it is pinned already. Returns the pinned model: the first writer wins. */
     readonly pin: (session: Session, model: ModelId) => Effect.Effect<ModelId>
-    /** Moves a pin away from a model that cannot serve the session any more, unless somebody already moved it. */
+    /**
+     * Moves a pin away from a model that can no longer serve the session, unless another request has already moved it.
+     * Returns the pinned model.
+     */
     readonly move: (session: Session, move: { readonly from: ModelId; readonly to: ModelId }) => Effect.Effect<ModelId>
   }
 >()("tollgate/routing/SessionPins") {
-  /** Pins in the database, and the sweep that removes those that have expired. */
-  static readonly layerSql = Layer.effect(
+  /** Pins in the database, with a sweep that removes the expired ones. */
+  static readonly layer = Layer.effect(
     SessionPins,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+
+      const expiryFrom = (nowMillis: number) => timestamp(sql, nowMillis + Duration.toMillis(pinLifetime))
+
+      /** `from` is the model that may be replaced although its pin is live. One statement, so that two writers agree. */
+      const write = Effect.fnUntraced(function* (session: Session, model: ModelId, from: ModelId | null) {
+        const now = yield* Clock.currentTimeMillis
+        const rows = yield* sql<PinRow>`
+          INSERT INTO session_pin AS pin (organization_id, session_sha256, model, expires_at)
+          VALUES (${session.organization}, ${hashOf(session)}, ${model}, ${expiryFrom(now)})
+          ON CONFLICT (organization_id, session_sha256) DO UPDATE SET
+            model = CASE WHEN pin.expires_at > ${timestamp(sql, now)} AND pin.model IS DISTINCT FROM ${from}::text
+              THEN pin.model ELSE excluded.model END,
+            expires_at = greatest(pin.expires_at, excluded.expires_at)
+          RETURNING model`
+        return rows[0] === undefined ? model : modelId(rows[0].model)
+      })
+
+      const renew = Effect.fnUntraced(function* (session: Session) {
+        const now = yield* Clock.currentTimeMillis
+        const rows = yield* sql<PinRow>`
+          UPDATE session_pin SET expires_at = greatest(expires_at, ${expiryFrom(now)})
+          WHERE organization_id = ${session.organization} AND session_sha256 = ${hashOf(session)}
+            AND expires_at > ${timestamp(sql, now)}
+          RETURNING model`
+        return Option.map(Option.fromUndefinedOr(rows[0]), ({ model }) => modelId(model))
+      })
+
+      /** Removes one batch of expired pins. True when there may be more. */
+      const removeExpired = Effect.fn("SessionPins.sweep")(function* () {
+        const now = timestamp(sql, yield* Clock.currentTimeMillis)
+        const removed = yield* sql`
+          DELETE FROM session_pin WHERE (organization_id, session_sha256) IN (
+            SELECT organization_id, session_sha256 FROM session_pin WHERE expires_at <= ${now}
+            ORDER BY expires_at LIMIT ${sweepBatch} FOR UPDATE SKIP LOCKED
+          ) RETURNING 1 AS removed`
+        return removed.length === sweepBatch
+      })
+
       yield* Effect.forkScoped(
         sweepForever({
-          batch: sweep(sql),
+          batch: removeExpired(),
           every: sweepInterval,
           complaint: "Expired session pins could not be removed"
         })
       )
-      return makePins(sql)
+
+      return SessionPins.of({
+        use: (session) => orElse(renew(session), Option.none()),
+        pin: (session, model) => orElse(write(session, model, null), model),
+        move: (session, { from, to }) => orElse(write(session, to, from), to)
+      })
     })
   )
 }
 
-/** A pin lives this long after its last use. */
+/** How long a pin lives after its last use. */
 export const pinLifetime = Duration.minutes(15)
-/** Routing does not wait longer for a pin. */
-const patience = Duration.seconds(1)
+/** A request does not wait longer than this for a pin to be read or written. */
+const timeout = Duration.seconds(1)
 const sweepInterval = Duration.minutes(1)
 const sweepBatch = 1_000
 
@@ -58,61 +105,11 @@ interface PinRow {
   readonly model: string
 }
 
-const makePins = (sql: SqlClient.SqlClient): SessionPins["Service"] => {
-  /** `from`: the model that may be replaced although its pin is live. One statement, so that two writers agree. */
-  const write = Effect.fnUntraced(function* (session: Session, model: ModelId, from: ModelId | null) {
-    const now = yield* Clock.currentTimeMillis
-    const rows = yield* sql<PinRow>`
-      INSERT INTO session_pin AS pin (organization_id, session_sha256, model, expires_at)
-      VALUES (${session.organization}, ${hashOf(session)}, ${model}, ${expiry(sql, now)})
-      ON CONFLICT (organization_id, session_sha256) DO UPDATE SET
-        model = CASE WHEN pin.expires_at > ${timestamp(sql, now)} AND pin.model IS DISTINCT FROM ${from}::text
-          THEN pin.model ELSE excluded.model END,
-        expires_at = greatest(pin.expires_at, excluded.expires_at)
-      RETURNING model`
-    return pinned(rows, model)
-  })
-
-  const refresh = Effect.fnUntraced(function* (session: Session) {
-    const now = yield* Clock.currentTimeMillis
-    const rows = yield* sql<PinRow>`
-      UPDATE session_pin SET expires_at = greatest(expires_at, ${expiry(sql, now)})
-      WHERE organization_id = ${session.organization} AND session_sha256 = ${hashOf(session)}
-        AND expires_at > ${timestamp(sql, now)}
-      RETURNING model`
-    return Option.map(Option.fromUndefinedOr(rows[0]), ({ model }) => modelId(model))
-  })
-
-  return SessionPins.of({
-    use: (session) => orElse(refresh(session), Option.none()),
-    pin: (session, model) => orElse(write(session, model, null), model),
-    move: (session, { from, to }) => orElse(write(session, to, from), to)
-  })
-}
-
 const hashOf = ({ session }: Session): Uint8Array => hash("sha256", session, "buffer")
 
-const expiry = (sql: SqlClient.SqlClient, nowMillis: number) =>
-  timestamp(sql, nowMillis + Duration.toMillis(pinLifetime))
-
-const pinned = (rows: ReadonlyArray<PinRow>, otherwise: ModelId): ModelId =>
-  rows[0] === undefined ? otherwise : modelId(rows[0].model)
-
-const orElse = <A>(effect: Effect.Effect<A, SqlError.SqlError>, otherwise: A): Effect.Effect<A> =>
+/** `fallback` when the database fails or takes longer than `timeout`. */
+const orElse = <A>(effect: Effect.Effect<A, SqlError.SqlError>, fallback: A): Effect.Effect<A> =>
   effect.pipe(
-    Effect.timeout(patience),
-    Effect.catch((error) =>
-      Effect.as(Effect.logWarning("A session pin could not be read or written", error), otherwise)
-    )
+    Effect.timeout(timeout),
+    Effect.catch((error) => Effect.as(Effect.logWarning("A session pin could not be read or written", error), fallback))
   )
-
-/** Removes one batch of expired pins; answers whether there may be more. */
-const sweep = Effect.fn("SessionPins.sweep")(function* (sql: SqlClient.SqlClient) {
-  const now = timestamp(sql, yield* Clock.currentTimeMillis)
-  const removed = yield* sql`
-    DELETE FROM session_pin WHERE (organization_id, session_sha256) IN (
-      SELECT organization_id, session_sha256 FROM session_pin WHERE expires_at <= ${now}
-      ORDER BY expires_at LIMIT ${sweepBatch} FOR UPDATE SKIP LOCKED
-    ) RETURNING 1 AS removed`
-  return removed.length === sweepBatch
-})

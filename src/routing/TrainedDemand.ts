@@ -1,74 +1,73 @@
 /**
- * Demand from the trained weights: a linear model over hashed words and pieces says which skills a conversation asks
- * for, and with what the text looks like, how hard it is. Pure and deterministic; the same buffers serve every
- * request, since nothing in a prediction waits.
+ * Predicts demand with the trained weights. A linear model over hashed words and character 4-grams predicts which skills
+ * a conversation needs, and together with the surface features how difficult it is. Deterministic: the same request and
+ * weights give the same demand. One set of buffers serves all requests, since a prediction runs without suspending.
  */
 import { axes, perAxis } from "../catalog/Model.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { DemandModel } from "./Demand.ts"
-import { surfaceCount, surfaceOf } from "./SurfaceFeatures.ts"
-import { lengthScale, makeTextFeatures, readTextFeatures } from "./TextFeatures.ts"
+import { surfaceFeatureCount, writeSurfaceFeatures } from "./SurfaceFeatures.ts"
+import { extractTextFeatures, lengthScale, makeTextFeatures, type TextFeatures } from "./TextFeatures.ts"
 import { columns, denseInputs, difficultyColumn, type Weights } from "./Weights.ts"
 
-/** What a request asks for by its form, whatever its words: tools are there to be used. */
+/** The least skill of an axis that follows from parameters of the request rather than from its text. */
 const agenticWithTools = 0.6
-const agenticAfterTool = 0.75
-const structuredOutput = 0.5
+const agenticAfterToolResult = 0.75
+const extractionWithJson = 0.5
 
-/** What a strong model gains over a weak one on a text of which nothing is known; training starts from it. */
-export const usualGain = 0.45
+/** The gain of a strong model over a weak one on a prompt of which nothing is known. Training starts from it. */
+export const typicalGain = 0.45
 
 /**
- * Predicted gains lie close together, since single prompts are hard to tell apart. Around the usual one they are spread
- * so that difficulty uses its whole range.
+ * Predicted gains lie close together, since single prompts are hard to tell apart. The sigmoid around the typical gain
+ * has this slope, so that difficulty uses its whole range from 0 to 1.
  */
-const spread = 16
+const difficultySlope = 16
 
-/** Every conversation asks this share of its difficulty on every axis: hard questions need all-round models. */
-const everyAxis = 0.5
+/** Every axis has at least this share of the difficulty as its level: hard questions need all-round models. */
+const minimumLevelShare = 0.5
 
-/** The skill asked most counts in full however surely it was recognised, unless hardly any was. */
-const mostAtLeast = 0.1
+/**
+ * The highest skill counts as 1, however confidently it was predicted, and the others in proportion to it; unless even
+ * the highest is below this.
+ */
+const minimumPeak = 0.1
 
 export const trainedDemand = (weights: Weights): DemandModel => {
   const features = makeTextFeatures()
   const dense = new Float32Array(denseInputs)
-  dense[surfaceCount] = 1
+  // The last input is the constant one, for the bias.
+  dense[surfaceFeatureCount] = 1
   const sums = new Float64Array(columns)
-  const asked = new Float64Array(axes.length)
+  const skills = new Float64Array(axes.length)
   return {
     predict: (request) => {
-      readTextFeatures(request, features)
-      surfaceOf(features, dense)
-      sumRows(weights, features.counts, features.touched, features.touchedCount, sums)
+      extractTextFeatures(request, features)
+      writeSurfaceFeatures(features, dense)
+      sumRows(weights, features, sums)
       const norm = features.total > 0 ? 1 / Math.sqrt(features.total) : 0
       sums[difficultyColumn] = (sums[difficultyColumn] ?? 0) * lengthScale(features.total)
       for (let column = 0; column < columns; column++) {
-        sums[column] = (sums[column] ?? 0) * (weights.steps[column] ?? 0) * norm + denseSum(weights, column, dense)
+        sums[column] = (sums[column] ?? 0) * (weights.scales[column] ?? 0) * norm + denseSum(weights, column, dense)
       }
-      for (let axis = 0; axis < axes.length; axis++) asked[axis] = sigmoid(sums[axis] ?? 0)
-      const gain = (sums[difficultyColumn] ?? 0) + crossSum(weights, asked, dense)
-      addForm(request, asked)
-      const difficulty = sigmoid(spread * (gain - usualGain))
-      let most = mostAtLeast
-      for (let axis = 0; axis < axes.length; axis++) most = Math.max(most, asked[axis] ?? 0)
-      const level = (skill: number): number => difficulty * (everyAxis + (1 - everyAxis) * (skill / most))
-      return { levels: perAxis((_, at) => level(asked[at] ?? 0)), difficulty }
+      for (let axis = 0; axis < axes.length; axis++) skills[axis] = sigmoid(sums[axis] ?? 0)
+      const gain = (sums[difficultyColumn] ?? 0) + crossSum(weights, skills, dense)
+      raiseByParameters(request, skills)
+      const difficulty = sigmoid(difficultySlope * (gain - typicalGain))
+      let peak = minimumPeak
+      for (let axis = 0; axis < axes.length; axis++) peak = Math.max(peak, skills[axis] ?? 0)
+      const level = (skill: number): number =>
+        difficulty * (minimumLevelShare + (1 - minimumLevelShare) * (skill / peak))
+      return { levels: perAxis((_, axis) => level(skills[axis] ?? 0)), difficulty }
     }
   }
 }
 
-/** The hot loop: every bucket's row, times the square root of what was found in it. */
-const sumRows = (
-  { table }: Weights,
-  counts: Float32Array,
-  touched: Int32Array,
-  touchedCount: number,
-  sums: Float64Array
-): void => {
+/** The hot loop: adds up the weights of every bucket in use, each times the square root of the bucket's count. */
+const sumRows = ({ table }: Weights, { counts, used, usedCount }: TextFeatures, sums: Float64Array): void => {
   sums.fill(0)
-  for (let index = 0; index < touchedCount; index++) {
-    const bucket = touched[index] ?? 0
+  for (let index = 0; index < usedCount; index++) {
+    const bucket = used[index] ?? 0
     const value = Math.sqrt(counts[bucket] ?? 0)
     const row = bucket * columns
     for (let column = 0; column < columns; column++) {
@@ -84,14 +83,14 @@ const denseSum = (weights: Weights, column: number, dense: Float32Array): number
   return sum
 }
 
-/** What the look of a text says about difficulty depends on what the text is about. */
-const crossSum = (weights: Weights, asked: Float64Array, dense: Float32Array): number => {
+/** The products of skills and surface features: what a surface feature means for difficulty depends on the topic. */
+const crossSum = (weights: Weights, skills: Float64Array, dense: Float32Array): number => {
   let sum = 0
   for (let axis = 0; axis < axes.length; axis++) {
     const row = axis * denseInputs
     let inner = 0
     for (let input = 0; input < denseInputs; input++) inner += (weights.cross[row + input] ?? 0) * (dense[input] ?? 0)
-    sum += inner * (asked[axis] ?? 0)
+    sum += inner * (skills[axis] ?? 0)
   }
   return sum
 }
@@ -99,11 +98,11 @@ const crossSum = (weights: Weights, asked: Float64Array, dense: Float32Array): n
 const agentic = axes.indexOf("agentic")
 const extraction = axes.indexOf("extraction")
 
-const addForm = (request: ChatRequest, asked: Float64Array): void => {
-  const raise = (axis: number, level: number): void => void (asked[axis] = Math.max(asked[axis] ?? 0, level))
+const raiseByParameters = (request: ChatRequest, skills: Float64Array): void => {
+  const raise = (axis: number, skill: number): void => void (skills[axis] = Math.max(skills[axis] ?? 0, skill))
   if (request.tools.length > 0) raise(agentic, agenticWithTools)
-  if (request.messages.at(-1)?.role === "tool") raise(agentic, agenticAfterTool)
-  if (request.responseFormat.type !== "text") raise(extraction, structuredOutput)
+  if (request.messages.at(-1)?.role === "tool") raise(agentic, agenticAfterToolResult)
+  if (request.responseFormat.type !== "text") raise(extraction, extractionWithJson)
 }
 
 const sigmoid = (value: number): number => 1 / (1 + Math.exp(-value))

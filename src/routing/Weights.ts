@@ -1,9 +1,10 @@
 /**
- * The trained weights as one file: a magic word, the length of a header, the header as JSON, the numbers, and a SHA-256
- * of all before it. What was trained on other features or other axes, or is damaged, is refused with the reason.
+ * The file format of the trained weights: a magic word, the length of a header, the header as JSON, the weights, and a
+ * SHA-256 of everything before it. A file that is damaged, or was trained on other features or other axes, is refused
+ * with the reason.
  *
- * One row of small integers per bucket, a column per axis and one for difficulty; per column the value of one step. The
- * few numbers beside them are 32-bit floats, little-endian like all else here.
+ * The weights of the hashed features are quantised to 8 bits: one row per bucket, with a column per axis and one for
+ * difficulty, and one scale per column. All other weights are 32-bit floats. All numbers are little-endian.
  */
 import { hash } from "node:crypto"
 import { readFileSync } from "node:fs"
@@ -11,28 +12,28 @@ import { readFileSync } from "node:fs"
 import { Data, Result, Schema } from "effect"
 
 import { axes } from "../catalog/Model.ts"
-import { surfaceCount } from "./SurfaceFeatures.ts"
+import { surfaceFeatureCount } from "./SurfaceFeatures.ts"
 import { bucketCount, featureVersion, hashSeeds } from "./TextFeatures.ts"
 
-/** Every axis, then difficulty. */
+/** The outputs of the model: one per axis, then difficulty. */
 export const columns = axes.length + 1
 export const difficultyColumn = axes.length
 
-/** Inputs of the small models: what the text looks like, then 1. */
-export const denseInputs = surfaceCount + 1
-/** Inputs of difficulty: the same once per axis, each times how likely the axis is asked. */
+/** The inputs besides the hashed features: the surface features, then the constant 1 for the bias. */
+export const denseInputs = surfaceFeatureCount + 1
+/** Further inputs of difficulty alone: the dense inputs once per axis, each times the predicted skill of that axis. */
 export const crossInputs = axes.length * denseInputs
 
 export interface Weights {
-  /** `bucketCount` rows of `columns`. */
+  /** The quantised weights of the hashed features: `bucketCount` rows of `columns`. */
   readonly table: Int8Array
-  /** What one step of `table` is worth, per column. */
-  readonly steps: Float32Array
+  /** The quantisation scale per column: a weight is its entry of `table` times this. */
+  readonly scales: Float32Array
   /** `columns` rows of `denseInputs`. */
   readonly dense: Float32Array
   /** `crossInputs` weights of difficulty. */
   readonly cross: Float32Array
-  /** Where the weights come from, for people: rows, seed, date of the data. */
+  /** How the weights were trained, for human readers: number of rows and seed. */
   readonly origin: string
 }
 
@@ -58,25 +59,25 @@ const Header = Schema.Struct({
 })
 const HeaderText = Schema.fromJsonString(Header)
 
-/** What this release reads and writes, but for the origin. */
-const ours = {
+/** The header that this release writes and accepts, except for the origin. */
+const expectedHeader = {
   version: formatVersion,
   features: featureVersion,
   buckets: bucketCount,
   seeds: hashSeeds,
   axes,
-  surface: surfaceCount
+  surface: surfaceFeatureCount
 } as const
 
 export const encodeWeights = (weights: Weights): Uint8Array => {
-  const header = Buffer.from(JSON.stringify({ ...ours, origin: weights.origin }))
+  const header = Buffer.from(JSON.stringify({ ...expectedHeader, origin: weights.origin }))
   const size = Buffer.alloc(4)
   size.writeUInt32LE(header.length)
   const body = Buffer.concat([
     Buffer.from(magic),
     size,
     header,
-    bytesOf(weights.steps),
+    bytesOf(weights.scales),
     bytesOf(weights.dense),
     bytesOf(weights.cross),
     bytesOf(weights.table)
@@ -97,18 +98,22 @@ export const decodeWeights = (bytes: Uint8Array): Result.Result<Weights, Weights
   const headerBytes = Math.min(body.readUInt32LE(magic.length), headerBytesMax)
   const header = Schema.decodeUnknownResult(HeaderText)(data.toString("utf8", headerAt, headerAt + headerBytes))
   if (Result.isFailure(header)) return refused(`its header is unreadable: ${header.failure.message}`)
-  const { origin, ...theirs } = header.success
-  if (JSON.stringify(theirs) !== JSON.stringify(ours))
-    return refused(`it was trained for another release: ${JSON.stringify(theirs)}, not ${JSON.stringify(ours)}`)
+  const { origin, ...found } = header.success
+  if (JSON.stringify(found) !== JSON.stringify(expectedHeader))
+    return refused(
+      `it was trained for another release: ${JSON.stringify(found)}, not ${JSON.stringify(expectedHeader)}`
+    )
   const payload = body.subarray(headerAt + headerBytes)
   const floats = columns + columns * denseInputs + crossInputs
-  if (payload.length !== floats * 4 + bucketCount * columns) return refused(`it holds ${payload.length} bytes`)
-  // A copy, since floats must start at a multiple of four.
+  const expectedBytes = floats * 4 + bucketCount * columns
+  if (payload.length !== expectedBytes)
+    return refused(`it has ${payload.length} bytes of weights instead of ${expectedBytes}`)
+  // Copied, because a Float32Array must start at a multiple of four bytes.
   const copy = new Uint8Array(payload).buffer
   let at = 0
   const take = (count: number): Float32Array => new Float32Array(copy, (at += count * 4) - count * 4, count)
   return Result.succeed({
-    steps: take(columns),
+    scales: take(columns),
     dense: take(columns * denseInputs),
     cross: take(crossInputs),
     table: new Int8Array(copy, at),
@@ -116,10 +121,10 @@ export const decodeWeights = (bytes: Uint8Array): Result.Result<Weights, Weights
   })
 }
 
-/** The weights that are shipped with this release. */
+/** The file of weights that ships with this release. */
 export const shippedWeights = new URL("demand.weights", import.meta.url)
 
-/** Reads and checks a file of weights. */
+/** Reads and checks a file of weights, synchronously. */
 export const readWeights = (file: URL | string): Result.Result<Weights, WeightsError> =>
   Result.flatMap(
     Result.try({

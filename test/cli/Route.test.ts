@@ -1,4 +1,4 @@
-/** `tollgate route rank` and `explain` as processes: what goes in, what comes out, and how they end. */
+/** `tollgate route rank` and `explain` as processes: their input, their output and their exit codes. */
 import { spawn } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -19,7 +19,7 @@ import { tollgate } from "./Tollgate.ts"
 
 const flat = (skill: number) => Object.fromEntries(axes.map((axis) => [axis, skill]))
 
-/** Two models that do not think, of a provider that the file does not list, with windows that an answer could fill. */
+/** Two models that cannot reason, at a provider that the file does not list, with windows as large as their answers. */
 const pair = (() => {
   const file = join(inject("scratch"), `route-catalog-${process.pid}.json`)
   const model = (id: string, price: number, skill: number) => ({
@@ -53,7 +53,7 @@ const jsonLines = (requests: ReadonlyArray<Json>) => requests.map((request) => J
 const idsOf = (answer: Json = {}) => (answer["ranked"] as ReadonlyArray<Json>).map((entry) => entry["model"])
 
 describe("tollgate route rank", () => {
-  it.live("answers every request in its place, as the router in a gateway would", () =>
+  it.live("ranks every request in input order, exactly as the router in a gateway does", () =>
     Effect.gen(function* () {
       const { answers, code, err } = yield* rank(jsonLines(bodies), "--catalog", join(root, "src/catalog/catalog.json"))
       assert.deepStrictEqual([code, err, answers.length, answers.at(-1)], [0, "", bodies.length + 1, undefined])
@@ -63,7 +63,7 @@ describe("tollgate route rank", () => {
         const { ranking } = Result.getOrThrow(decide(JSON.stringify(body), { router, clock }))
         const { latency_ms, ...answer } = answers[index] ?? {}
         assert.isAbove(Number(latency_ms), 0)
-        // Distances to the last digit.
+        // Distances are not rounded.
         assert.deepStrictEqual(answer, {
           ranked: ranking.candidates.map(({ cost, distance, model }) => ({
             model: model.id,
@@ -84,7 +84,7 @@ describe("tollgate route rank", () => {
     )
   )
 
-  it.live("keeps to the contract's reasoning tiers", () =>
+  it.live("applies the contract's reasoning tiers", () =>
     Effect.gen(function* () {
       const { answers } = yield* rank(jsonLines([{ messages: [user("Hi")] }, ...bodies]))
       assert.notInclude(idsOf(answers[0]), "gpt-4o")
@@ -94,7 +94,7 @@ describe("tollgate route rank", () => {
     })
   )
 
-  it.live("ranks the models of another catalog, though none of them thinks", () =>
+  it.live("ranks the models of another catalog even if none of them can reason", () =>
     Effect.gen(function* () {
       const requests = [{ messages: [user(hard)] }, { messages: [user("Hi ".repeat(1_500))] }, bodies[3] ?? {}]
       const { answers, code } = yield* rank(jsonLines(requests), "--catalog", pair)
@@ -105,7 +105,7 @@ describe("tollgate route rank", () => {
     })
   )
 
-  it.live("puts an error where a line is no request, goes on, and says so in the end", () =>
+  it.live("writes an error for each invalid line, continues, and exits with 1", () =>
     Effect.gen(function* () {
       const good = JSON.stringify(bodies[0])
       const input = `${good}\r\nnot JSON\n\n  \n{"messages":[]}\n[]\n{"n":2}\n${good}`
@@ -119,7 +119,7 @@ describe("tollgate route rank", () => {
   )
 
   it.live(
-    "ranks a hundred thousand requests in order, in the memory of a few",
+    "ranks a hundred thousand requests in order, in constant memory",
     () =>
       Effect.gen(function* () {
         const count = 100_000
@@ -140,7 +140,7 @@ describe("tollgate route rank", () => {
     120_000
   )
 
-  it.live("ends quietly when nobody reads on", () =>
+  it.live("ends quietly when the reader closes the pipe", () =>
     Effect.gen(function* () {
       const ended = yield* Effect.callback<readonly [number | null, string]>((resume) => {
         const child = spawn(process.execPath, [join(root, "src/cli.ts"), "route", "rank"], { env: {} })
@@ -155,7 +155,7 @@ describe("tollgate route rank", () => {
     })
   )
 
-  it.live("says what is wrong with a catalog, and where", () =>
+  it.live("reports what is wrong with a catalog, and where", () =>
     Effect.gen(function* () {
       const file = join(inject("scratch"), `route-broken-${process.pid}.json`)
       writeFileSync(file, JSON.stringify({ models: [{ id: "a", context_window: 1, max_output: 1, endpoints: [] }] }))
@@ -175,19 +175,22 @@ const explain = (words: ReadonlyArray<string>, input = "", environment = {}) =>
   tollgate(environment, ["route", "explain", ...words], input)
 
 describe("tollgate route explain", () => {
-  it.live("explains a request body, and the words of a user", () =>
+  it.live("explains a request body, and the text of a user message", () =>
     Effect.gen(function* () {
       const body = JSON.stringify({ messages: [user(hard)] })
-      const told = yield* explain(["--catalog", pair, "--json", "--text", hard])
-      const read = yield* explain(["--catalog", pair, "--json"], body)
-      const [{ latency_ms: _one, ...a }, { latency_ms: _two, ...b }] = [JSON.parse(told.out), JSON.parse(read.out)]
+      const fromText = yield* explain(["--catalog", pair, "--json", "--text", hard])
+      const fromBody = yield* explain(["--catalog", pair, "--json"], body)
+      const [{ latency_ms: _one, ...a }, { latency_ms: _two, ...b }] = [
+        JSON.parse(fromText.out),
+        JSON.parse(fromBody.out)
+      ]
       assert.deepStrictEqual(a, b)
-      assert.deepStrictEqual([told.code, a.choice, a.needs.tier, a.tier_yields], [0, "strong", "high", true])
+      assert.deepStrictEqual([fromText.code, a.choice, a.needs.tier, a.tier_yields], [0, "strong", "high", true])
       assert.isAbove(a.candidates[1].lacks.math, 0)
     })
   )
 
-  it.live("counts the models as served that a gateway would serve, and that a key may use", () =>
+  it.live("ranks the models that a gateway would serve and that a key may use", () =>
     Effect.gen(function* () {
       const text = ["--json", "--text", "Hi"]
       const ids = (out: string) => JSON.parse(out).candidates.map((entry: Json) => entry["model"])
@@ -203,7 +206,7 @@ describe("tollgate route explain", () => {
     })
   )
 
-  it.live("refuses what the gateway refuses", () =>
+  it.live("rejects what the gateway rejects", () =>
     Effect.gen(function* () {
       const { code, err, out } = yield* explain([], '{"messages":[]}')
       assert.deepStrictEqual([code, out], [2, ""])

@@ -1,4 +1,4 @@
-/** `tollgate route replay` on the request log of a gateway, and what a gateway writes there for it. */
+/** `tollgate route replay` on the request log of a gateway, and what a gateway logs for it. */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import process from "node:process"
@@ -24,7 +24,7 @@ import { describeOnEngines } from "../support/TestDatabase.ts"
 import { describeGateway, TestGateway } from "../support/TestGateway.ts"
 import { tollgate } from "./Tollgate.ts"
 
-/** One model that can do everything, at one USD per million tokens. */
+/** One model that supports everything, at one USD per million tokens. */
 const catalogText = JSON.stringify({
   models: [
     {
@@ -54,7 +54,7 @@ const layerOnly = Layer.provideMerge(
   )
 )
 
-/** Number 0 has no features, and every other one is a second younger than the one before. */
+/** Requests a second apart. Every third was not routed, and number 0 was routed without features. */
 const loggedReceipt = (number: number) => ({
   ...receiptOf(number),
   atMillis: number * 1_000,
@@ -107,7 +107,7 @@ describeOnEngines("tollgate route replay", (suite) => {
       })
     )
 
-    it.effect("has nothing to say of an empty log", () =>
+    it.effect("replays nothing from an empty log", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         yield* sql`TRUNCATE request_log`
@@ -126,7 +126,7 @@ const requests = [
 ]
 
 describeGateway("What a gateway logs for a replay", (it) => {
-  it.effect("is what the router went by, and nothing of what was said", () =>
+  it.effect("is the features that the router ranked by, and no text of the conversation", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const sql = yield* SqlClient.SqlClient
@@ -155,7 +155,7 @@ describeGateway("What a gateway logs for a replay", (it) => {
     })
   )
 
-  it.effect("is replayed beside a gateway on PostgreSQL, with another catalog", () =>
+  it.effect("can be replayed beside a running gateway on PostgreSQL, with another catalog", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const { engine } = yield* Database

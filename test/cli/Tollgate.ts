@@ -1,4 +1,4 @@
-/** The `tollgate` command as an operator runs it: a process of its own. */
+/** Runs the `tollgate` command as an operator does, in a process of its own. */
 import { execFile } from "node:child_process"
 import { join } from "node:path"
 import process from "node:process"
@@ -28,7 +28,7 @@ export const tollgate = (
       { env: environment, maxBuffer: outputMax },
       (_error, out, err) => resume(Effect.succeed({ code: child.exitCode ?? -1, out, err }))
     )
-    // It may end before it has read everything.
+    // The process may end before it has read all of its input.
     child.stdin?.on("error", () => {})
     child.stdin?.end(input)
   })

@@ -7,8 +7,9 @@ import { type ModelId, modelId } from "../../src/domain/Ids.ts"
 import { zero } from "../../src/domain/Money.ts"
 import type { ChatInput } from "../../src/gateway/ChatInput.ts"
 import { ChooseTargets } from "../../src/gateway/ChooseTargets.ts"
-import { requirementsOf, type Exclusion } from "../../src/routing/Eligibility.ts"
+import type { Exclusion } from "../../src/routing/Eligibility.ts"
 import { Router } from "../../src/routing/Router.ts"
+import { requirementsOf } from "../../src/routing/RoutingRequest.ts"
 import { SessionPins } from "../../src/routing/SessionPins.ts"
 import { callOf, request, targetOf } from "./calls.ts"
 
@@ -48,7 +49,7 @@ const choose = (world: World, input: Partial<ChatInput> = {}, allowed?: Readonly
           .map((model) => ({ model, distance: 0, band: 0, cost: zero })),
         excluded: world.models.flatMap((model) => {
           const why = because(model)
-          return why === undefined ? [] : [{ model: model.id, because: why }]
+          return why === undefined ? [] : [{ model: model.id, reason: why }]
         }),
         features: { needs: requirementsOf({ request, promptTokens: 0, allowed: undefined }), demand: undefined }
       })

@@ -1,6 +1,6 @@
 /**
- * The shipped weights on chat prompts that were written to measure them and never trained on: `chat/*.jsonl`, with the
- * kind of work each asks for and a grade from 1, any model answers it well, to 5, only the best do.
+ * The shipped weights on chat prompts that were written to measure them and were never trained on: `chat/*.jsonl`, each
+ * with its category and a grade from 1 (any model answers it well) to 5 (only the best models do).
  */
 import { readFileSync } from "node:fs"
 
@@ -37,27 +37,27 @@ const shareOf = (category: string, among = rows): number => {
   return own.filter(({ top }) => top === category).length / own.length
 }
 
-describe("chat prompts", () => {
+describe("held-out chat prompts", () => {
   for (const category of ["coding", "math", "creative"]) {
-    it(`asks for ${category} above all in most that do, in many languages`, () => {
+    it(`are recognised as ${category} in at least 85% of the cases, over many languages`, () => {
       assert.isAtLeast(shareOf(category), 0.85)
     })
   }
 
-  it("does so in Chinese too, and hears more than mathematics in it", () => {
+  it("are recognised in Chinese too, and not taken for questions about the language", () => {
     const chinese = rows.filter(({ lang }) => lang === "zh")
     for (const category of ["math", "creative", "knowledge"]) assert.isAtLeast(shareOf(category, chinese), 0.75)
     assert.isAtMost(chinese.filter(({ top }) => top === "multilingual").length / chinese.length, 0.1)
   })
 
-  it("finds work that models differ in harder than work that they all do well", () => {
+  it("are rated harder in categories where models differ than where all models do well", () => {
     const difficulties = (...kinds: ReadonlyArray<string>) =>
       rows.filter(({ category }) => kinds.includes(category)).map(({ difficulty }) => difficulty)
     const kinds = areaUnderCurve(difficulties("math", "coding", "reasoning"), difficulties("creative", "knowledge"))
     assert.isAtLeast(kinds, 0.88)
   })
 
-  it("finds what only the best answer harder than what any model does", () => {
+  it("are rated harder with a high grade than with a low one", () => {
     const graded = (which: (grade: number) => boolean) =>
       rows.filter(({ grade }) => which(grade)).map(({ difficulty }) => difficulty)
     assert.isAtLeast(

@@ -4,28 +4,27 @@ import { Schema } from "effect"
 import type { Model } from "../../src/catalog/Model.ts"
 import type { ChatRequest } from "../../src/domain/Conversation.ts"
 import { modelId } from "../../src/domain/Ids.ts"
-import { calibrated } from "../../src/routing/CalibratedDemand.ts"
-import type { DemandModel } from "../../src/routing/Demand.ts"
+import { calibrated, type DemandModel } from "../../src/routing/Demand.ts"
 import { bandWidth, rankModels, shortfall, uncertainties, type Ranking } from "../../src/routing/Ranking.ts"
 import type { RoutingRequest } from "../../src/routing/RoutingRequest.ts"
-import { askOf, audio, endpointAt, flatProfile, image, modelOf, requestOf, tool } from "./TestModels.ts"
+import { routingRequestOf, audio, endpointAt, flatProfile, image, modelOf, requestOf, tool } from "./TestModels.ts"
 
-/** Asks the same of every request. */
+/** Predicts the same demand for every request. */
 const demandOf = (level: number, difficulty = 0.5): DemandModel => ({
   predict: () => ({ levels: flatProfile(level), difficulty })
 })
 
-const blind: DemandModel = {
+const noDemandModel: DemandModel = {
   predict: () => {
-    throw new Error("the conversation must not be looked at")
+    throw new Error("demand must not be predicted for this conversation")
   }
 }
 
 const order = (
   models: ReadonlyArray<Model>,
   demand: DemandModel = demandOf(0.6),
-  ask: RoutingRequest = askOf(requestOf("Hi"))
-) => rankModels(models, ask, demand).candidates.map(({ band, model }) => `${band} ${model.id}`)
+  request: RoutingRequest = routingRequestOf(requestOf("Hi"))
+) => rankModels(models, request, demand).candidates.map(({ band, model }) => `${band} ${model.id}`)
 
 const Skill = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
 const Pool = Schema.Array(
@@ -36,22 +35,22 @@ const poolOf = (pool: typeof Pool.Type) =>
   pool.map(({ rate, skill }, index) => modelOf(`m${index}`, { skill, rate: BigInt(rate) }))
 
 describe("Ranking", () => {
-  it("measures what a model lacks, and weighs an axis by what is asked of it", () => {
-    const asked = flatProfile(0, { coding: 0.8, math: 0.4 })
-    const of = (coding: number, math: number): number => shortfall(asked)(flatProfile(0, { coding, math }))
-    // Axes of which nothing is asked do not matter.
+  it("measures a model's shortfall, with each axis weighted by its demanded level", () => {
+    const levels = flatProfile(0, { coding: 0.8, math: 0.4 })
+    const of = (coding: number, math: number): number => shortfall(levels)(flatProfile(0, { coding, math }))
+    // Axes with a level of 0 do not matter.
     assert.strictEqual(of(1, 1), 0)
     assert.isAbove(of(0, 1), of(1, 0))
-    // What has every skill lacks nothing; what has none of what is asked lacks about all of it.
-    assert.strictEqual(shortfall(asked)(flatProfile(1)), 0)
-    assert.approximately(shortfall(asked, 0.01)(flatProfile(0)), Math.sqrt((0.8 ** 4 + 0.4 ** 4) / 0.8), 0.01)
-    // The same gap counts more where more is asked.
+    // A model with every skill lacks nothing; one without any of the demanded skills lacks about all of them.
+    assert.strictEqual(shortfall(levels)(flatProfile(1)), 0)
+    assert.approximately(shortfall(levels, 0.01)(flatProfile(0)), Math.sqrt((0.8 ** 4 + 0.4 ** 4) / 0.8), 0.01)
+    // The same gap counts more on an axis with a higher level.
     assert.isAbove(of(0.5, 0.7), of(0.8, 0.4))
     assert.strictEqual(shortfall(flatProfile(0))(flatProfile(0)), 0)
   })
 
   it.prop(
-    "never moves a model away for being better, and tells models apart that are all good enough",
+    "never gives a better model a greater distance, and distinguishes models that are all good enough",
     { level: Skill, skill: Skill, more: Skill },
     ({ level, more, skill }) => {
       const levels = flatProfile(level, { math: 0.9 })
@@ -76,9 +75,9 @@ describe("Ranking", () => {
     "measures a band from its best member, so that it never grows beyond its width",
     { pool: Pool },
     ({ pool }) => {
-      const asked = { levels: flatProfile(0.5), difficulty: 0.5 }
-      const distanceOf = shortfall(calibrated(asked).levels, uncertainties.ofManyPrompts)
-      const { candidates } = rankModels(poolOf(pool), askOf(requestOf("Hi")), { predict: () => asked })
+      const demand = { levels: flatProfile(0.5), difficulty: 0.5 }
+      const distanceOf = shortfall(calibrated(demand).levels, uncertainties.calibrated)
+      const { candidates } = rankModels(poolOf(pool), routingRequestOf(requestOf("Hi")), { predict: () => demand })
       const bands = [...Map.groupBy(candidates, ({ band }) => band).values()].map((band) =>
         band.map(({ model }) => distanceOf(model.profiles.none ?? flatProfile(0)))
       )
@@ -90,27 +89,29 @@ describe("Ranking", () => {
     }
   )
 
-  it("takes the cheapest of those that are far better than an easy request needs, however they differ", () => {
+  it("puts the cheapest first among models that are far better than an easy request needs", () => {
     const models = poolOf([
       { skill: 0.6, rate: 1 },
       { skill: 0.95, rate: 2 }
     ])
     const easy = demandOf(0.1, 0.1)
     assert.deepStrictEqual(order(models, easy), ["0 m0", "0 m1"])
-    // For themselves they do differ, by more than a band.
-    const [worse, better] = rankModels(models, askOf(requestOf("Hi")), easy).candidates
+    // Their own distances differ by more than the width of a band.
+    const [worse, better] = rankModels(models, routingRequestOf(requestOf("Hi")), easy).candidates
     assert.isAbove((worse?.distance ?? 0) - (better?.distance ?? 1), bandWidth)
   })
 
-  it("gives requests that differ little the same order, and reports how they differ", () => {
+  it("gives similar requests the same order, and still reports different distances", () => {
     const models = poolOf([0.2, 0.4, 0.6, 0.8].map((skill, at) => ({ skill, rate: at })))
-    const [one, other] = [0.5, 0.53].map((level) => rankModels(models, askOf(requestOf("Hi")), demandOf(level, level)))
+    const [one, other] = [0.5, 0.53].map((level) =>
+      rankModels(models, routingRequestOf(requestOf("Hi")), demandOf(level, level))
+    )
     const ids = (ranking?: Ranking) => ranking?.candidates.map(({ model }) => model.id)
     assert.deepStrictEqual(ids(one), ids(other))
     assert.isBelow(one?.candidates[0]?.distance ?? 1, other?.candidates[0]?.distance ?? 0)
   })
 
-  it("compares by the profile of the tier that is in force", () => {
+  it("compares models by their profile at the effective tier", () => {
     const thinker = {
       ...modelOf("thinker"),
       profiles: { none: flatProfile(0.1), low: flatProfile(0.2), high: flatProfile(0.9) }
@@ -120,24 +121,25 @@ describe("Ranking", () => {
       order(
         [thinker, plain],
         demandOf(0.9),
-        askOf(requestOf("", { reasoning: { exclude: false, ...(effort && { effort }) } }))
+        routingRequestOf(requestOf("", { reasoning: { exclude: false, ...(effort && { effort }) } }))
       )[0]
     assert.strictEqual(first("high"), "0 thinker")
     assert.strictEqual(first("low"), "0 plain")
     assert.strictEqual(first("none"), "0 plain")
-    // An open tier is compared by the cheapest the model serves.
+    // With an open tier the cheapest tier that the model serves counts.
     assert.strictEqual(first(), "0 plain")
     const always = { ...thinker, reasoning: { support: "always", efforts: [] } } as const
     assert.strictEqual(
-      rankModels([always], askOf(requestOf("")), demandOf(0.2)).candidates[0]?.distance,
+      rankModels([always], routingRequestOf(requestOf("")), demandOf(0.2)).candidates[0]?.distance,
       shortfall(flatProfile(0.2))(thinker.profiles.low)
     )
   })
 
-  it("expects the prompt, the answer and the thinking at the first endpoint's price", () => {
+  it("computes the expected cost of prompt, answer and reasoning at the first endpoint's price", () => {
     const model = { ...modelOf("m"), endpoints: [endpointAt(7n), endpointAt(1n)] as Model["endpoints"] }
     const costOf = (parts: Parameters<typeof requestOf>[1], promptTokens = 100) =>
-      rankModels([model], askOf(requestOf("", parts), { promptTokens }), demandOf(0.5)).candidates[0]?.cost ?? -1n
+      rankModels([model], routingRequestOf(requestOf("", parts), { promptTokens }), demandOf(0.5)).candidates[0]
+        ?.cost ?? -1n
     assert.strictEqual(costOf({ maxOutputTokens: 1 }), 7n * 101n)
     assert.strictEqual(costOf({ maxOutputTokens: 1 }, 1_000), 7n * 1_001n)
     const none = costOf({ reasoning: { effort: "none", exclude: false } })
@@ -145,42 +147,45 @@ describe("Ranking", () => {
     assert.isTrue(none > 7n * 200n && high > 5n * none)
   })
 
-  it("does not look at a conversation with images or audio, and ranks by overall skill", () => {
+  it("ranks by mean skill, without predicting demand, when the conversation has images or audio", () => {
     const models = [
       modelOf("strong", { skill: 0.9, rate: 9n }),
       modelOf("good-enough", { skill: 0.72, rate: 2n }),
       modelOf("weak", { skill: 0.3, rate: 0n }),
-      modelOf("deaf", { modalities: { image: false, audio: false } })
+      modelOf("text-only", { modalities: { image: false, audio: false } })
     ]
-    const ranking = rankModels(models, askOf(requestOf([image])), blind)
+    const ranking = rankModels(models, routingRequestOf(requestOf([image])), noDemandModel)
     assert.deepStrictEqual(
       ranking.candidates.map(({ model }) => String(model.id)),
       ["good-enough", "strong", "weak"]
     )
-    assert.deepStrictEqual(ranking.excluded, [{ model: modelId("deaf"), because: "image_input" }])
+    assert.deepStrictEqual(ranking.excluded, [{ model: modelId("text-only"), reason: "image_input" }])
     assert.isUndefined(ranking.features.demand)
   })
 
-  it("lets a model that cannot think hear audio when none that hears it thinks", () => {
+  it("relaxes the tier for audio when no model that accepts audio can reason", () => {
     const plain = modelOf("plain", {
       reasoning: { support: "none", efforts: [] },
       profiles: { none: flatProfile(0.5) }
     })
-    const deaf = modelOf("deaf", { modalities: { image: true, audio: false } })
+    const textOnly = modelOf("text-only", { modalities: { image: true, audio: false } })
     const thinking = { reasoning: { effort: "high", exclude: false } } as const
-    const heard = rankModels([plain, deaf], askOf(requestOf([audio], thinking)), blind)
+    const ranking = rankModels([plain, textOnly], routingRequestOf(requestOf([audio], thinking)), noDemandModel)
     assert.deepStrictEqual(
-      heard.candidates.map(({ model }) => String(model.id)),
+      ranking.candidates.map(({ model }) => String(model.id)),
       ["plain"]
     )
-    assert.deepStrictEqual(heard.excluded, [{ model: modelId("deaf"), because: "audio_input" }])
-    // Switched-off thinking is never switched on again.
-    const stubborn = modelOf("stubborn", { reasoning: { support: "always", efforts: [] } })
+    assert.deepStrictEqual(ranking.excluded, [{ model: modelId("text-only"), reason: "audio_input" }])
+    // Reasoning that the client switched off is never switched on again.
+    const alwaysReasons = modelOf("always-reasons", { reasoning: { support: "always", efforts: [] } })
     const off = { reasoning: { effort: "none", exclude: false } } as const
-    assert.deepStrictEqual(rankModels([stubborn], askOf(requestOf([audio], off)), blind).candidates, [])
+    assert.deepStrictEqual(
+      rankModels([alwaysReasons], routingRequestOf(requestOf([audio], off)), noDemandModel).candidates,
+      []
+    )
   })
 
-  it("holds to the tier as long as any model of the catalog can serve it", () => {
+  it("does not relax the tier as long as any model of the catalog serves it", () => {
     const plain = modelOf("plain", {
       reasoning: { support: "none", efforts: [] },
       profiles: { none: flatProfile(0.5) }
@@ -192,29 +197,29 @@ describe("Ranking", () => {
       allowed?: RoutingRequest["allowed"],
       parts: Partial<ChatRequest> = asked
     ) =>
-      rankModels(models, askOf(requestOf("Hi", parts), { allowed }), demandOf(0.5)).candidates.map(
+      rankModels(models, routingRequestOf(requestOf("Hi", parts), { allowed }), demandOf(0.5)).candidates.map(
         ({ model }) => model.id
       )
     assert.deepStrictEqual(ids([plain, thinker]), [])
     assert.deepStrictEqual(ids([plain]), [plain.id])
     assert.deepStrictEqual(ids([plain, thinker], new Set([plain.id])), [])
-    const stubborn = modelOf("stubborn", { reasoning: { support: "always", efforts: [] } })
+    const alwaysReasons = modelOf("always-reasons", { reasoning: { support: "always", efforts: [] } })
     const off = { reasoning: { enabled: false, exclude: false } } as const
-    assert.deepStrictEqual(ids([stubborn], undefined, off), [])
+    assert.deepStrictEqual(ids([alwaysReasons], undefined, off), [])
   })
 
-  it("answers an empty list with reasons when nothing is eligible", () => {
+  it("returns no candidates, and the reasons, when no model is eligible", () => {
     const ranking = rankModels(
       [modelOf("b"), modelOf("a")],
-      askOf(requestOf("Hi"), { allowed: new Set() }),
+      routingRequestOf(requestOf("Hi"), { allowed: new Set() }),
       demandOf(0.5)
     )
     assert.deepStrictEqual(ranking.candidates, [])
     assert.deepStrictEqual(
-      ranking.excluded.map(({ because, model }) => `${model} ${because}`),
+      ranking.excluded.map(({ model, reason }) => `${model} ${reason}`),
       ["a not_allowed", "b not_allowed"]
     )
-    assert.deepStrictEqual(rankModels([], askOf(requestOf("Hi")), demandOf(0.5)).candidates, [])
+    assert.deepStrictEqual(rankModels([], routingRequestOf(requestOf("Hi")), demandOf(0.5)).candidates, [])
   })
 
   it.prop("does not depend on the order of the catalog", { pool: Pool, level: Skill }, ({ level, pool }) => {
@@ -226,14 +231,17 @@ describe("Ranking", () => {
   })
 
   it.prop(
-    "is not moved by a model that is not eligible",
+    "does not depend on a model that is not eligible",
     { pool: Pool, level: Skill, skill: Skill },
     ({ level, pool, skill }) => {
       const models = poolOf(pool)
       const allowed = new Set(models.map(({ id }) => id))
-      const ask = askOf(requestOf("Hi"), { allowed })
-      const stranger = modelOf("a-stranger", { skill, rate: 0n })
-      assert.deepStrictEqual(order([stranger, ...models], demandOf(level), ask), order(models, demandOf(level), ask))
+      const request = routingRequestOf(requestOf("Hi"), { allowed })
+      const other = modelOf("a-model-that-is-not-allowed", { skill, rate: 0n })
+      assert.deepStrictEqual(
+        order([other, ...models], demandOf(level), request),
+        order(models, demandOf(level), request)
+      )
     }
   )
 })

@@ -15,8 +15,12 @@ const everyProvider = Catalog.layer({
     Effect.succeed({ provider, baseUrl: provider.baseUrl || "http://azure", apiKey: Redacted.make("key") })
 })
 
-const askOf = (request: ChatRequest) => ({ request, promptTokens: estimatePromptTokens(request), allowed: undefined })
-const thinking = (effort: Effort): Partial<ChatRequest> => ({ reasoning: { effort, exclude: false } })
+const routingRequestOf = (request: ChatRequest) => ({
+  request,
+  promptTokens: estimatePromptTokens(request),
+  allowed: undefined
+})
+const withEffort = (effort: Effort): Partial<ChatRequest> => ({ reasoning: { effort, exclude: false } })
 
 const proof =
   "Prove that every finite abelian group is isomorphic to a direct product of cyclic groups of prime power order. " +
@@ -28,8 +32,10 @@ describe("Router over the shipped catalog", () => {
       Effect.gen(function* () {
         const { rank } = yield* Router
         const { models } = yield* Catalog
-        const [first] = rank(askOf(requestOf("What is the capital of Australia?", thinking("high")))).candidates
-        const [strong] = rank(askOf(requestOf(proof, thinking("high")))).candidates
+        const [first] = rank(
+          routingRequestOf(requestOf("What is the capital of Australia?", withEffort("high")))
+        ).candidates
+        const [strong] = rank(routingRequestOf(requestOf(proof, withEffort("high")))).candidates
         const outputPrice = quantile(
           models.map(({ endpoints }) => Number(endpoints[0].price.rates.output)),
           0.5
@@ -41,32 +47,32 @@ describe("Router over the shipped catalog", () => {
       })
     )
 
-    it.effect("accounts for every served model, as a candidate or with the reason why not", () =>
+    it.effect("lists every served model as a candidate, or as excluded with the reason", () =>
       Effect.gen(function* () {
         const { exclusionOf, rank } = yield* Router
         const models = (yield* Catalog).models.filter(({ kind }) => kind === "chat")
         for (const request of [
-          requestOf("Hi", thinking("none")),
+          requestOf("Hi", withEffort("none")),
           requestOf([image]),
-          requestOf([audio], thinking("high"))
+          requestOf([audio], withEffort("high"))
         ]) {
-          const ranking = rank(askOf(request))
+          const ranking = rank(routingRequestOf(request))
           assert.isNotEmpty(ranking.candidates)
           assert.strictEqual(ranking.candidates.length + ranking.excluded.length, models.length)
-          for (const { because, model } of ranking.excluded) {
+          for (const { model, reason } of ranking.excluded) {
             const found = models.find(({ id }) => id === model)
-            assert.strictEqual(found && exclusionOf(found, askOf(request)), because)
+            assert.strictEqual(found && exclusionOf(found, routingRequestOf(request)), reason)
           }
         }
       })
     )
 
-    it.effect("tells whether a given model can serve a request", () =>
+    it.effect("reports whether a given model can serve a request", () =>
       Effect.gen(function* () {
         const { exclusionOf } = yield* Router
-        const blind = modelOf("blind", { modalities: { image: false, audio: false } })
-        assert.strictEqual(exclusionOf(blind, askOf(requestOf([image]))), "image_input")
-        assert.isUndefined(exclusionOf(blind, askOf(requestOf("Hi"))))
+        const textOnly = modelOf("text-only", { modalities: { image: false, audio: false } })
+        assert.strictEqual(exclusionOf(textOnly, routingRequestOf(requestOf([image]))), "image_input")
+        assert.isUndefined(exclusionOf(textOnly, routingRequestOf(requestOf("Hi"))))
       })
     )
   })

@@ -8,13 +8,13 @@ import { SessionPins } from "../../src/routing/SessionPins.ts"
 import { describeOnEngines, layerUnreachable, whileLocked } from "../support/TestDatabase.ts"
 
 const organization = organizationId("018f0000-0000-7000-8000-00000000000a")
-const stranger = organizationId("018f0000-0000-7000-8000-00000000000b")
+const otherOrganization = organizationId("018f0000-0000-7000-8000-00000000000b")
 const of = (session: string) => ({ organization, session })
 const [mini, opus, haiku] = [modelId("gpt-5-mini"), modelId("claude-opus-4-5"), modelId("claude-haiku-4-5")]
 
 describeOnEngines("SessionPins", (suite) => {
-  suite.layer(SessionPins.layerSql)((it) => {
-    it.effect("live for fifteen minutes from their last use", () =>
+  suite.layer(SessionPins.layer)((it) => {
+    it.effect("live for fifteen minutes after their last use", () =>
       Effect.gen(function* () {
         const pins = yield* SessionPins
         const session = of("sliding")
@@ -29,15 +29,18 @@ describeOnEngines("SessionPins", (suite) => {
       })
     )
 
-    it.effect("belong to one organization", () =>
+    it.effect("are separate for each organization", () =>
       Effect.gen(function* () {
         const pins = yield* SessionPins
         yield* pins.pin(of("shared name"), mini)
-        assert.deepStrictEqual(yield* pins.use({ organization: stranger, session: "shared name" }), Option.none())
+        assert.deepStrictEqual(
+          yield* pins.use({ organization: otherOrganization, session: "shared name" }),
+          Option.none()
+        )
       })
     )
 
-    it.effect("are the first writer's, for all who write at once", () =>
+    it.effect("are set by the first writer when several write at once", () =>
       Effect.gen(function* () {
         const pins = yield* SessionPins
         for (const round of Array.from({ length: 20 }, (_, index) => index)) {
@@ -51,7 +54,7 @@ describeOnEngines("SessionPins", (suite) => {
       })
     )
 
-    it.effect("move once, for all who move them at once", () =>
+    it.effect("move once when several move them at once", () =>
       Effect.gen(function* () {
         const pins = yield* SessionPins
         for (const round of Array.from({ length: 20 }, (_, index) => index)) {
@@ -67,7 +70,7 @@ describeOnEngines("SessionPins", (suite) => {
       })
     )
 
-    it.effect("move to where nothing live is pinned any more", () =>
+    it.effect("move even if they have expired in the meantime", () =>
       Effect.gen(function* () {
         const pins = yield* SessionPins
         const session = of("expired before it moved")
@@ -77,7 +80,7 @@ describeOnEngines("SessionPins", (suite) => {
       })
     )
 
-    it.effect("are swept when they have expired, and only then", () =>
+    it.effect("are removed once they have expired, and not before", () =>
       Effect.gen(function* () {
         const pins = yield* SessionPins
         const sql = yield* SqlClient.SqlClient
@@ -92,7 +95,7 @@ describeOnEngines("SessionPins", (suite) => {
       })
     )
 
-    it.effect("never keep a request waiting for more than a second", () =>
+    it.effect("never delay a request by more than a second", () =>
       Effect.gen(function* () {
         const pins = yield* SessionPins
         const session = of("locked")
@@ -105,8 +108,8 @@ describeOnEngines("SessionPins", (suite) => {
   })
 })
 
-layer(SessionPins.layerSql.pipe(Layer.provide(layerUnreachable)))("SessionPins without a database", (it) => {
-  it.effect("let every request go on", () =>
+layer(SessionPins.layer.pipe(Layer.provide(layerUnreachable)))("SessionPins without a database", (it) => {
+  it.effect("let every request continue", () =>
     Effect.gen(function* () {
       const pins = yield* SessionPins
       assert.deepStrictEqual(yield* pins.use(of("any")), Option.none())

@@ -1,4 +1,4 @@
-/** Models and requests for the tests of this room: ordinary in everything that a test does not name. */
+/** Models and requests for tests of routing, with ordinary values for everything that a test does not set. */
 import { type Endpoint, type Model, perAxis, type Profile } from "../../src/catalog/Model.ts"
 import { userRequest, type ChatRequest, type ContentPart, textRequest } from "../../src/domain/Conversation.ts"
 import { endpointId, modelId, providerId } from "../../src/domain/Ids.ts"
@@ -10,7 +10,7 @@ export const flatProfile = (skill: number, peaks: Partial<Profile> = {}): Profil
   ...peaks
 })
 
-/** An endpoint that asks `rate` picodollars per token, whatever the token. */
+/** An endpoint that charges `rate` picodollars for every token of any kind. */
 export const endpointAt = (rate: bigint, parts: Partial<Endpoint> = {}): Endpoint => {
   const each = picodollars(rate)
   return {
@@ -34,7 +34,7 @@ export interface Traits extends Partial<Omit<Model, "id" | "endpoints">> {
   readonly endpoint?: Partial<Endpoint>
 }
 
-/** A model that can do everything, unless its traits say otherwise. */
+/** A model that supports everything, unless `traits` says otherwise. */
 export const modelOf = (id: string, { endpoint, rate = 1_000n, skill = 0.5, ...traits }: Traits = {}): Model => ({
   id: modelId(id),
   kind: "chat",
@@ -60,7 +60,7 @@ export const requestOf = (
   ...parts
 })
 
-export const askOf = (request: ChatRequest, parts: Partial<RoutingRequest> = {}): RoutingRequest => ({
+export const routingRequestOf = (request: ChatRequest, parts: Partial<RoutingRequest> = {}): RoutingRequest => ({
   request,
   promptTokens: 100,
   allowed: undefined,

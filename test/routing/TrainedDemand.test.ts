@@ -3,7 +3,7 @@ import { Result, Schema } from "effect"
 
 import { axes, type Axis } from "../../src/catalog/Model.ts"
 import type { ChatRequest, Message } from "../../src/domain/Conversation.ts"
-import { calibrated } from "../../src/routing/CalibratedDemand.ts"
+import { calibrated } from "../../src/routing/Demand.ts"
 import { trainedDemand } from "../../src/routing/TrainedDemand.ts"
 import { readWeights, shippedWeights } from "../../src/routing/Weights.ts"
 import { requestOf, tool } from "./TestModels.ts"
@@ -17,8 +17,8 @@ const topOf = (content: string): Axis | undefined => {
   return axes.toSorted((a, b) => levels[b] - levels[a])[0]
 }
 
-/** What must hold for any weights that are shipped. */
-const asked: ReadonlyArray<readonly [Axis, string]> = [
+/** Prompts with the axis on which any shipped weights must predict the highest level. */
+const prompts: ReadonlyArray<readonly [Axis, string]> = [
   [
     "coding",
     "My Rust function does not compile, the borrow checker complains about a mutable variable. Can you fix it?"
@@ -42,8 +42,8 @@ const wrappers: ReadonlyArray<(text: string) => string> = [
 
 const user = (text: string): Message => ({ role: "user", content: [{ type: "text", text }] })
 
-/** The least time of several runs, in milliseconds: what else runs on the machine only ever adds. */
-const least = (run: () => void): number => {
+/** The shortest time of several runs, in milliseconds: other load on the machine only ever adds to it. */
+const shortestTime = (run: () => void): number => {
   let best = Infinity
   for (let round = 0; round < 30; round++) {
     const startedAt = process.hrtime.bigint()
@@ -58,26 +58,26 @@ const hostile: ReadonlyArray<readonly [what: string, text: string]> = [
   ["one line of emojis", "🦀".repeat(1_000_000)],
   ["nulls", "\0".repeat(1_000_000)],
   ["lone surrogates", "\ud800\udfff\udc00".repeat(400_000)],
-  ["a bomb for regular expressions", `${"a".repeat(500_000)}!${"(".repeat(500_000)}`],
+  ["text that is catastrophic for regular expressions", `${"a".repeat(500_000)}!${"(".repeat(500_000)}`],
   ["nothing but newlines", "\n".repeat(1_000_000)],
   ["one endless word", "q".repeat(1_000_000)]
 ]
 
 describe("TrainedDemand", () => {
-  for (const [axis, prompt] of asked) {
-    it(`hears ${axis} in "${prompt.slice(0, 40).replaceAll("\n", " ")}"`, () => {
+  for (const [axis, prompt] of prompts) {
+    it(`predicts ${axis} for "${prompt.slice(0, 40).replaceAll("\n", " ")}"`, () => {
       assert.strictEqual(topOf(prompt), axis)
     })
   }
 
-  it("hears code above stories in code, and stories above code in stories", () => {
+  it("predicts coding above creative for code, and creative above coding for a poem", () => {
     const code = demandOf("Write a SQL query that joins orders and customers and sums revenue by month.").levels
     const story = demandOf("Write a funny poem about a cat who wants to be king.").levels
     assert.isAbove(code.coding, code.creative * 1.2)
     assert.isAbove(story.creative, story.coding * 1.2)
   })
 
-  it("finds a proof harder than a summer poem, and a sestina harder than small talk", () => {
+  it("rates a proof harder than a poem, and a sestina harder than small talk", () => {
     const proof = demandOf("Prove that every bounded sequence of real numbers has a convergent subsequence.").difficulty
     const poem = demandOf("Write a short poem about summer.").difficulty
     const sestina = demandOf("Write a sestina about a lock keeper, formally perfect, without a single abstract noun.")
@@ -87,7 +87,7 @@ describe("TrainedDemand", () => {
     assert.isBelow(talk, 0.2)
   })
 
-  it("finds a word problem of many steps harder than one of two", () => {
+  it("rates a word problem of many steps harder than one of two steps", () => {
     const short = "Tom has 3 apples and buys 4 more. How many apples does he have?"
     const long =
       "Tom has 3 apples. He buys twice as many as Anna, who has half of the 24 apples that were picked on Monday, " +
@@ -96,18 +96,18 @@ describe("TrainedDemand", () => {
     assert.isAbove(demandOf(long).difficulty, demandOf(short).difficulty)
   })
 
-  it("keeps the kind of work and the step of difficulty behind most wrappers", () => {
-    const pairs = asked.flatMap(([, prompt]) => wrappers.map((wrap) => [prompt, wrap(prompt)] as const))
+  it("keeps the task type and the difficulty class within most wrappers", () => {
+    const pairs = prompts.flatMap(([, prompt]) => wrappers.map((wrap) => [prompt, wrap(prompt)] as const))
     const same = pairs.filter(([plain, wrapped]) => calibrated(demandOf(plain)) === calibrated(demandOf(wrapped)))
     assert.isAtLeast(same.length / pairs.length, 0.6)
   })
 
-  it("reads the wish for tools from the request itself", () => {
+  it("raises the agentic level when the request offers tools", () => {
     const { agentic } = demandOf("What is the weather like?", { tools: [tool] }).levels
     assert.isAbove(agentic, demandOf("What is the weather like?").levels.agentic)
   })
 
-  it("listens to the last user message more than to what came before it", () => {
+  it("weighs the last user message more than earlier ones", () => {
     const [code, poem] = ["Debug this Python function.", "Write a poem about a song."]
     const levels = (...messages: ReadonlyArray<Message>) => model.predict(requestOf("", { messages })).levels
     const turned = levels(user(code), user(poem))
@@ -115,28 +115,28 @@ describe("TrainedDemand", () => {
     assert.isAbove(levels(user(poem), user(code)).coding, turned.coding)
   })
 
-  it("predicts the same for the same text, whatever it predicted before", () => {
+  it("predicts the same for the same text, whatever it predicted in between", () => {
     const before = demandOf("Explain photosynthesis.")
     demandOf("x".repeat(10_000))
     assert.deepStrictEqual(demandOf("Explain photosynthesis."), before)
   })
 
-  it("costs no more for any text than for a long ordinary one", () => {
+  it("takes no longer for hostile text than for long ordinary text", () => {
     const ordinary = Array.from({ length: 800 }, (_, index) => `word${index * 7_919}`).join(" ")
     const bound = Math.max(
-      least(() => demandOf(ordinary)),
+      shortestTime(() => demandOf(ordinary)),
       0.05
     )
     for (const [what, text] of hostile)
       assert.isBelow(
-        least(() => demandOf(text)),
+        shortestTime(() => demandOf(text)),
         bound * 4,
         what
       )
   })
 
   it.prop(
-    "answers every text with levels from 0 to 1",
+    "predicts levels from 0 to 1 for any text",
     { codes: Schema.Array(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 0xffff }))) },
     ({ codes }) => {
       // Any code units at all, lone surrogates among them.

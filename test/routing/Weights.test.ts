@@ -16,7 +16,7 @@ import {
 
 const weights = {
   table: Int8Array.from({ length: bucketCount * columns }, (_, at) => (at % 255) - 127),
-  steps: Float32Array.from({ length: columns }, (_, at) => at / 8),
+  scales: Float32Array.from({ length: columns }, (_, at) => at / 8),
   dense: Float32Array.from({ length: columns * denseInputs }, (_, at) => -at / 4),
   cross: Float32Array.from({ length: crossInputs }, (_, at) => at / 2),
   origin: "made up"
@@ -24,7 +24,7 @@ const weights = {
 
 const bytes = encodeWeights(weights)
 
-/** The file with its text changed, and a checksum that fits. */
+/** The file with part of its header replaced, and a checksum that matches. */
 const forged = (from: string, to: string): Uint8Array => {
   assert.strictEqual(from.length, to.length)
   const body = Buffer.from(bytes.subarray(0, -32))

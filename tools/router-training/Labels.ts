@@ -3,7 +3,7 @@
  * needs; one that says nothing leaves every axis open, and open axes are not trained on.
  */
 import { type Axis, axes } from "../../src/catalog/Model.ts"
-import { usualGain } from "../../src/routing/TrainedDemand.ts"
+import { typicalGain } from "../../src/routing/TrainedDemand.ts"
 import { chatKind, type ChatKindName, isChatKind } from "./ChatKinds.ts"
 import { chatLabelOf } from "./ChatLabels.ts"
 import type { Row } from "./Rows.ts"
@@ -43,7 +43,7 @@ const gainOfStep = 0.085
 const usualHardness = 4.2
 
 /** What a strong model is taken to gain on a word problem of a hardness from 1 to 9. */
-export const gainOfHardness = (hardness: number): number => usualGain + gainOfStep * (hardness - usualHardness)
+export const gainOfHardness = (hardness: number): number => typicalGain + gainOfStep * (hardness - usualHardness)
 
 /** What kind of chat a row is, when it is one: exams have outcomes. */
 export const chatKindOf = (row: Row): ChatKindName | undefined => {

@@ -155,5 +155,5 @@ export const quantise = (learner: Learner, origin: string): Weights => {
     steps[column] = Math.max(steps[column] ?? 0, Math.abs(learner.table[at] ?? 0) / 127)
   }
   const table = Int8Array.from(learner.table, (weight, at) => Math.round(weight / (steps[at % columns] || 1)))
-  return { table, steps, dense: learner.dense, cross: learner.cross, origin }
+  return { table, scales: steps, dense: learner.dense, cross: learner.cross, origin }
 }

@@ -5,7 +5,7 @@
 import { Effect, Stream } from "effect"
 
 import { axes } from "../../src/catalog/Model.ts"
-import { usualGain } from "../../src/routing/TrainedDemand.ts"
+import { typicalGain } from "../../src/routing/TrainedDemand.ts"
 import type { Weights } from "../../src/routing/Weights.ts"
 import { chatKind, sharesAmong, type Work } from "./ChatKinds.ts"
 import { type Dice, dice, seedOf } from "./Dice.ts"
@@ -45,7 +45,7 @@ export const train = Effect.fnUntraced(function* (options: TrainingOptions) {
     })
   )
   yield* Effect.logInfo(`${survey.rows} rows, ${survey.sizes.size} labelled sources beside chat`)
-  const learner = makeLearner(usualGain)
+  const learner = makeLearner(typicalGain)
   for (let pass = 0; pass < options.skillPasses; pass++) {
     const lesson = skillLesson(learner, survey, dice(options.seed + pass), pass)
     yield* Stream.runForEachArray(rows, (chunk) => Effect.sync(() => chunk.forEach(lesson.learn)))
@@ -177,7 +177,7 @@ const difficultyLesson = (learner: Learner, survey: Survey, alphas: Array<number
     const scored = grouping && scoredBy(row, grouping)
     if (grouping === undefined || scored === undefined) return
     const differs = scored.strong - scored.weak - grouping.gain
-    stepAll(row, usualGain + differs, grouping.weight / meanWeight, setOf(row))
+    stepAll(row, typicalGain + differs, grouping.weight / meanWeight, setOf(row))
   }
   return {
     learn,

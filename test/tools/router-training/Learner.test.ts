@@ -2,18 +2,18 @@ import { assert, describe, it } from "@effect/vitest"
 
 import { textRequest } from "../../../src/domain/Conversation.ts"
 import { lengthScale } from "../../../src/routing/TextFeatures.ts"
-import { trainedDemand, usualGain } from "../../../src/routing/TrainedDemand.ts"
+import { trainedDemand, typicalGain } from "../../../src/routing/TrainedDemand.ts"
 import { learnDifficulty, makeLearner, quantise, skillsOf } from "../../../tools/router-training/Learner.ts"
 import { exampleOf } from "../../../tools/router-training/Reading.ts"
 
 describe("Learner", () => {
   it("learns difficulty that the router reads the same way, in short texts and in long ones", () => {
     const gains = [
-      ["aldebaran", usualGain + 0.03],
-      ["sirius vega rigel ".repeat(200), usualGain - 0.03],
-      ["betelgeuse antares ".repeat(20), usualGain + 0.02]
+      ["aldebaran", typicalGain + 0.03],
+      ["sirius vega rigel ".repeat(200), typicalGain - 0.03],
+      ["betelgeuse antares ".repeat(20), typicalGain + 0.02]
     ] as const
-    const learner = makeLearner(usualGain)
+    const learner = makeLearner(typicalGain)
     const alphas = gains.map(() => 0)
     for (let pass = 0; pass < 300; pass++) {
       gains.forEach(([text, target], at) => {
@@ -25,7 +25,7 @@ describe("Learner", () => {
     const model = trainedDemand(quantise(learner, "test"))
     for (const [text, gain] of gains) {
       const { difficulty } = model.predict(textRequest(text))
-      assert.approximately(difficulty, 1 / (1 + Math.exp(-16 * (gain - usualGain))), 0.02)
+      assert.approximately(difficulty, 1 / (1 + Math.exp(-16 * (gain - typicalGain))), 0.02)
     }
   })
 

@@ -1,6 +1,6 @@
 /**
- * Logged requests, routed again: what was chosen then and what would be now, request by request and session by session.
- * It keeps sums, and of sessions only those whose pin would still live, so its size does not grow with the log.
+ * Routes logged requests again and adds up what was chosen then and what would be chosen now, by request and by session.
+ * It keeps totals, and only those sessions whose pin would not have expired, so its size does not grow with the log.
  */
 import { DateTime, Duration } from "effect"
 
@@ -14,18 +14,18 @@ import type { RecentRequest } from "../receipts/RecentRequests.ts"
 import type { Demand } from "../routing/Demand.ts"
 import { exclusionOf } from "../routing/Eligibility.ts"
 import type { Ranking } from "../routing/Ranking.ts"
-import type { RequestFeatures } from "../routing/RequestFeatures.ts"
 import type { Router } from "../routing/Router.ts"
+import type { RequestFeatures } from "../routing/RoutingRequest.ts"
 import { pinLifetime } from "../routing/SessionPins.ts"
 
-/** Requests and sums over them. `before` and `after` are the same requests. */
+/** A number of requests, with the cost of the same requests before and after. */
 interface Comparison {
   requests: number
   before: Picodollars
   after: Picodollars
 }
 
-const nothing = (): Comparison => ({ requests: 0, before: zero, after: zero })
+const emptyComparison = (): Comparison => ({ requests: 0, before: zero, after: zero })
 
 const count = (comparison: Comparison, before: Picodollars, after: Picodollars): void => {
   comparison.requests++
@@ -38,45 +38,49 @@ interface Pin {
   readonly usedAtMillis: number
 }
 
-/** One request, as it was and as it is routed again. */
-interface Moment {
+/** One logged request and its new ranking. */
+interface ReplayedRequest {
   readonly receipt: Receipt
   readonly routing: Routing
+  /** The model that was called first, or ranked first, at the time. */
   readonly before: ModelId
   readonly ranking: Ranking
-  /** Also if it thinks more or less than was asked. */
+  /** Disregards the reasoning tier, as a session pin does. */
   readonly canServe: (model: Model) => boolean
 }
 
 type Routing = NonNullable<Receipt["routing"]>
 
-export class RouteTally {
+export class ReplayTotals {
   private readonly catalog: Catalog["Service"]
   private readonly router: Router["Service"]
-  /** In order of last use. */
+  /** By session, the least recently used first. */
   private readonly pins = new Map<string, Pin>()
 
   requests = 0
-  /** When the first and the last of them began, in UTC. */
+  /** When the first and the last of these requests began, as ISO 8601 in UTC. */
   span: { readonly from: string; readonly to: string } | undefined = undefined
   replayed = 0
-  /** Not replayed: direct calls, transcriptions, and what was refused before a model was chosen. */
+  /** Not replayed: direct calls, transcriptions, and requests refused before a model was chosen. */
   notRouted = 0
-  /** Not replayed: logged by a version that logged no features, or other axes. */
+  /** Not replayed: logged by a version that logged no features, or features on other axes. */
   withoutFeatures = 0
+  /** Not replayed: the receipt could not be decoded. */
   unreadable = 0
-  /** Would be answered by another model, or by none. */
+  /** Requests that another model would answer now, or no model (`unanswerable`). */
   changed = 0
   unanswerable = 0
   sessions = 0
+  /** Sessions that would begin on another model. */
   switched = 0
-  readonly mix = new Map<ModelId, { before: number; after: number }>()
-  /** What routing expected, of the requests whose model of then and of now were both candidates. */
-  readonly expected = nothing()
+  /** Requests per model, then and now. */
+  readonly models = new Map<ModelId, { before: number; after: number }>()
+  /** Expected cost of the requests whose old model and new model each were a candidate at their time. */
+  readonly expected = emptyComparison()
   /** What was charged for requests that keep their model, and what the same tokens cost now. */
-  readonly charged = nothing()
-  /** What was charged for requests that change their model. How many tokens the other would take is not known. */
-  readonly moved = { requests: 0, charged: zero }
+  readonly charged = emptyComparison()
+  /** What was charged for requests that change their model. How many tokens the other model would use is unknown. */
+  readonly otherModel = { requests: 0, charged: zero }
 
   constructor(catalog: Catalog["Service"], router: Router["Service"]) {
     this.catalog = catalog
@@ -96,7 +100,7 @@ export class RouteTally {
       this.notRouted++
       return
     }
-    const features = featuresOf(routing)
+    const features = loggedFeatures(routing)
     const before = recent.attempts[0]?.model ?? routing.candidates[0]?.model
     if (features === undefined || before === undefined) this.withoutFeatures++
     else this.replay(recent, routing, features, before)
@@ -108,22 +112,22 @@ export class RouteTally {
     const canServe = (model: Model) => exclusionOf(model, { ...features.needs, tier: undefined }, allowed) === undefined
     const after = this.choose({ receipt, routing, before, ranking, canServe })
     this.replayed++
-    this.model(before).before++
+    this.countsOf(before).before++
     if (after === undefined) this.unanswerable++
-    else this.model(after.id).after++
+    else this.countsOf(after.id).after++
     if (after?.id !== before) this.changed++
     this.compareExpected(routing, before, ranking, after)
     this.compareCharged(receipt, before, after)
   }
 
-  /** The model that would answer now: the one the session would be pinned to, else the router's first. */
-  private choose({ before, canServe, ranking, receipt, routing }: Moment): Model | undefined {
+  /** The model that would answer now: the one that the session would be pinned to, else the first candidate. */
+  private choose({ before, canServe, ranking, receipt, routing }: ReplayedRequest): Model | undefined {
     this.expirePins(receipt.atMillis)
     const first = ranking.candidates[0]?.model
     const session = routing.features?.session
     if (session === undefined) return first
     const pin = this.pins.get(session)
-    // A session that began earlier than the replay is on its model already.
+    // A session that began before the first replayed request was already pinned.
     const pinned = pin?.model ?? (routing.pinned ? before : undefined)
     const found = pinned === undefined ? undefined : this.catalog.lookup(pinned)
     const kept = found?._tag === "Served" && canServe(found.model) ? found.model : undefined
@@ -133,7 +137,7 @@ export class RouteTally {
       this.sessions++
       if (chosen.id !== before) this.switched++
     }
-    // Deleted first, so that it goes to the end of the order.
+    // Deleted first, so that it becomes the most recently used.
     this.pins.delete(session)
     this.pins.set(session, { model: chosen.id, usedAtMillis: receipt.atMillis })
     return chosen
@@ -146,11 +150,11 @@ export class RouteTally {
     }
   }
 
-  private model(id: ModelId): { before: number; after: number } {
-    const known = this.mix.get(id)
+  private countsOf(id: ModelId): { before: number; after: number } {
+    const known = this.models.get(id)
     if (known !== undefined) return known
     const counts = { before: 0, after: 0 }
-    this.mix.set(id, counts)
+    this.models.set(id, counts)
     return counts
   }
 
@@ -165,8 +169,8 @@ export class RouteTally {
     const keeps = after !== undefined && (after.id === before || after.id === served.model)
     const found = keeps ? this.catalog.lookup(served.model) : undefined
     if (found?._tag !== "Served") {
-      this.moved.requests++
-      this.moved.charged = add(this.moved.charged, cost)
+      this.otherModel.requests++
+      this.otherModel.charged = add(this.otherModel.charged, cost)
       return
     }
     const { endpoints } = found.model
@@ -175,15 +179,15 @@ export class RouteTally {
   }
 }
 
-/** What the router went by then; `undefined` when the receipt does not say all of it. */
-const featuresOf = ({ demand, difficulty, features }: Routing): RequestFeatures | undefined => {
+/** The features that the router ranked by at the time; `undefined` when the receipt does not hold all of them. */
+const loggedFeatures = ({ demand, difficulty, features }: Routing): RequestFeatures | undefined => {
   if (features === undefined) return undefined
   const { allowed: _allowed, outputLimit, session: _session, tier, ...needs } = features
-  const looked = !features.image && !features.audio
-  if (looked && axes.some((axis) => demand[axis] === undefined)) return undefined
+  const hasDemand = !features.image && !features.audio
+  if (hasDemand && axes.some((axis) => demand[axis] === undefined)) return undefined
   return {
     needs: { ...needs, tier, outputLimit },
-    // Every axis was found to be there.
-    demand: looked ? { levels: demand as Demand["levels"], difficulty } : undefined
+    // The check above found every axis.
+    demand: hasDemand ? { levels: demand as Demand["levels"], difficulty } : undefined
   }
 }
