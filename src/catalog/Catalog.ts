@@ -1,26 +1,27 @@
 /**
- * The models this gateway serves. Built once at start from the shipped data, the operator's `CATALOG_FILE` and the
- * providers that are switched on; a fault in any entry stops the start with the path of the fault. Never fetched.
+ * The models that this gateway serves. Built once at start from the shipped data, the operator's `CATALOG_FILE` and the
+ * providers that are switched on. A fault in any entry stops the start and is reported with its path. Nothing is
+ * fetched over the network.
  */
 import { createHash } from "node:crypto"
 
 import { Context, Effect, Layer, Redacted, Result } from "effect"
 
 import type { ModelId, ProviderId } from "../domain/Ids.ts"
-import { type Assembly, assemble } from "./Assembly.ts"
 import shipped from "./catalog.json" with { type: "json" }
+import { type CatalogData, mergeCatalogFiles } from "./CatalogData.ts"
 import { type CatalogError, catalogFault, catalogFileFromJson } from "./CatalogFile.ts"
 import type { Model } from "./Model.ts"
 import type { ProviderAccount, Provider } from "./Provider.ts"
 
 export type ModelLookup =
   | { readonly _tag: "Served"; readonly model: Model }
-  /** In the catalog, but no provider that serves it is switched on; `variables` would switch one on. */
+  /** In the catalog, but none of its providers is switched on. Setting one of `variables` would switch one on. */
   | { readonly _tag: "Unserved"; readonly variables: ReadonlyArray<string> }
   | { readonly _tag: "Unknown" }
 
 export interface CatalogSources<E = never> {
-  /** The operator's file as text: adds to the shipped catalog, or replaces its entries by id. */
+  /** The text of the operator's file, which adds to the shipped catalog or replaces its entries by id. */
   readonly overlay?: string | undefined
   /** The account of a provider; `undefined` when it is switched off. */
   readonly account: (provider: Provider) => Effect.Effect<ProviderAccount | undefined, E>
@@ -29,13 +30,14 @@ export interface CatalogSources<E = never> {
 export class Catalog extends Context.Service<
   Catalog,
   {
-    /** Identifies the prices and models in force: the first 12 hex digits of a hash of the merged data. */
+    /** Identifies the models and prices in use: the first 12 hex digits of a SHA-256 of the merged data. */
     readonly version: string
-    /** Models with at least one endpoint whose provider is switched on, and those endpoints only; ordered by id. */
+    /** The models with at least one endpoint whose provider is switched on, by id. They have only those endpoints. */
     readonly models: ReadonlyArray<Model>
     readonly lookup: (id: string) => ModelLookup
+    /** `undefined` when the provider is switched off. */
     readonly account: (provider: ProviderId) => ProviderAccount | undefined
-    /** Ids of all models known, served or not. */
+    /** The ids of all models of the catalog, served or not. */
     readonly known: ReadonlyArray<ModelId>
   }
 >()("tollgate/catalog/Catalog") {
@@ -43,32 +45,34 @@ export class Catalog extends Context.Service<
     Layer.effect(
       Catalog,
       Effect.gen(function* () {
-        const assembly = yield* Effect.fromResult(loadCatalog(sources.overlay))
+        const data = yield* Effect.fromResult(loadCatalog(sources.overlay))
         const accounts = new Map<ProviderId, ProviderAccount>()
-        for (const provider of assembly.providers.values()) {
+        for (const provider of data.providers.values()) {
           const account = yield* sources.account(provider)
           if (account !== undefined && account.baseUrl !== "") accounts.set(provider.id, withOptionalKey(account))
         }
-        return Catalog.of(serve(assembly, accounts))
+        return Catalog.of(servedCatalog(data, accounts))
       })
     )
 }
 
-/** The shipped catalog with the operator's file, if any, laid over it. */
-export const loadCatalog = (overlay?: string): Result.Result<Assembly, CatalogError> => {
+/** The shipped catalog, merged with the operator's file if there is one. */
+export const loadCatalog = (overlay?: string): Result.Result<CatalogData, CatalogError> => {
   const files: Array<unknown> = [shipped]
   return overlay === undefined
     ? loadCatalogFiles(files)
     : Result.flatMap(parse(overlay), (json) => loadCatalogFiles([...files, json]))
 }
 
-/** A catalog in place of the shipped one, of which only the providers stay known: a file may list models alone. */
-export const loadReplacementCatalog = (text: string): Result.Result<Assembly, CatalogError> =>
+/** A catalog that replaces the shipped one, except for the shipped providers: the file may list models alone. */
+export const loadReplacementCatalog = (text: string): Result.Result<CatalogData, CatalogError> =>
   Result.flatMap(parse(text), (json) => loadCatalogFiles([{ providers: shipped.providers }, json]))
 
-/** Catalog files as parsed JSON, later ones over earlier ones; the shipped catalog takes no part. */
-export const loadCatalogFiles = (files: ReadonlyArray<unknown>): Result.Result<Assembly, CatalogError> =>
-  Result.flatMap(Result.all(files.map(catalogFileFromJson)), assemble)
+/**
+ * Merges catalog files, given as parsed JSON, without the shipped catalog. Later files replace entries of earlier ones.
+ */
+export const loadCatalogFiles = (files: ReadonlyArray<unknown>): Result.Result<CatalogData, CatalogError> =>
+  Result.flatMap(Result.all(files.map(catalogFileFromJson)), mergeCatalogFiles)
 
 const parse = (text: string): Result.Result<unknown, CatalogError> =>
   Result.mapError(
@@ -76,15 +80,15 @@ const parse = (text: string): Result.Result<unknown, CatalogError> =>
     (cause) => catalogFault("", `is not JSON: ${cause instanceof Error ? cause.message : String(cause)}`)
   )
 
-/** A server that needs no key but was given one (vLLM and Ollama behind a proxy) gets it as bearer. */
+/** A key that is set for a server that needs none (vLLM or Ollama behind a proxy) is sent as a bearer token. */
 const withOptionalKey = (account: ProviderAccount): ProviderAccount =>
   account.provider.auth === "none" && Redacted.value(account.apiKey) !== ""
     ? { ...account, provider: { ...account.provider, auth: "bearer" } }
     : account
 
-/** What is served with these accounts. */
-export const serve = (
-  { models, providers }: Assembly,
+/** The catalog that is served with these accounts. */
+export const servedCatalog = (
+  { models, providers }: CatalogData,
   accounts: ReadonlyMap<ProviderId, ProviderAccount>
 ): Catalog["Service"] => {
   const known = [...models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
@@ -113,8 +117,8 @@ export const serve = (
   }
 }
 
-/** Independent of the order of entries and fields in the files. */
-const versionOf = ({ models, providers }: Assembly): string => {
+/** The version does not depend on the order of entries and fields in the files. */
+const versionOf = ({ models, providers }: CatalogData): string => {
   const canonical = JSON.stringify(
     [Object.fromEntries(providers), Object.fromEntries(models)],
     (_key, value: unknown) =>

@@ -1,15 +1,15 @@
 /**
- * The JSON form of the catalog: the shipped `catalog.json` and the operator's `CATALOG_FILE` have this one schema.
+ * The JSON form of the catalog. The shipped `catalog.json` and the operator's `CATALOG_FILE` have the same schema.
  *
- * Unknown fields are refused everywhere, because a misspelled `cache_reed` that loads in silence bills wrongly for
- * months. Prices are decimals of USD, per million tokens or per hour of audio; they are checked as text and never take
- * part in float arithmetic. An endpoint without a price does not load; a free one says 0.
+ * Unknown fields are refused everywhere, because a misspelled `cache_reed` that was ignored would bill wrong amounts
+ * for months. Prices are decimals in USD, per million tokens or per hour of audio. They are validated as text and never
+ * go through floating-point arithmetic. An endpoint without a price is refused; a free one has the price 0.
  *
  *     { "providers": [{ "id": "acme", "protocol": "openai-chat", "base_url": "https://api.acme.dev/v1" }],
  *       "models": [{ "id": "acme-1", "context_window": 131072, "max_output": 16384,
  *                    "endpoints": [{ "provider": "acme", "price_usd_per_mtok": { "input": 0.15, "output": "0.6" } }]
  *                  }],
- *       "transcription_models": [{ "id": "acme-ear",
+ *       "transcription_models": [{ "id": "acme-transcribe",
  *                    "endpoints": [{ "provider": "acme", "price_usd_per_audio_hour": 0.36 }] }] }
  */
 import { Data, Result, Schema, SchemaIssue } from "effect"
@@ -23,13 +23,13 @@ export class CatalogError extends Data.TaggedError("CatalogError")<{
   readonly message: string
 }> {}
 
-/** What a check of catalog files makes of them. */
+/** The result of reading or checking catalog files. */
 export type CatalogResult<A> = Result.Result<A, CatalogError>
 
 export const catalogFault = (path: string, rule: string): CatalogError =>
   new CatalogError({ path, message: path === "" ? rule : `${path}: ${rule}` })
 
-/** What a decimal price looks like as text; a JSON number of this size prints back exactly as it was written. */
+/** A decimal price as text. A JSON number of this size converts to exactly the text that it was written as. */
 export const decimalPrice = /^(\d{1,6})(?:\.(\d{1,6}))?$/
 
 const rateOf = (unit: string) =>
@@ -44,23 +44,27 @@ const Rate = rateOf("million tokens")
 const rateFields = {
   input: Rate,
   output: Rate,
-  cache_read: Schema.optionalKey(Rate).annotateKey({ description: "Default: `input`." }),
-  cache_write: Schema.optionalKey(Rate).annotateKey({ description: "To a cache of five minutes. Default: `input`." }),
-  cache_write_1h: Schema.optionalKey(Rate).annotateKey({ description: "Default: `cache_write`." }),
-  audio_input: Schema.optionalKey(Rate).annotateKey({ description: "Default: `input`." })
+  cache_read: Schema.optionalKey(Rate).annotateKey({ description: "Reading from a cache. Default: `input`." }),
+  cache_write: Schema.optionalKey(Rate).annotateKey({
+    description: "Writing to a cache that lives five minutes. Default: `input`."
+  }),
+  cache_write_1h: Schema.optionalKey(Rate).annotateKey({
+    description: "Writing to a cache that lives an hour. Default: `cache_write`."
+  }),
+  audio_input: Schema.optionalKey(Rate).annotateKey({ description: "Audio in the prompt. Default: `input`." })
 }
 
-/** Tokens; the bound keeps sums far inside what a double counts exactly. */
+/** A number of tokens. The upper bound keeps sums well within the integers that a double represents exactly. */
 const Tokens = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000_000 }))
 
 export const PriceEntry = Schema.Struct({
   ...rateFields,
   tiers: Schema.optionalKey(Schema.Array(Schema.Struct({ above_prompt_tokens: Tokens, ...rateFields }))).annotateKey({
     description:
-      "Rates for the whole request once its prompt is larger than the threshold; ascending. A rate that a tier " +
-      "leaves out has the same default as outside, taken from the tier's own rates."
+      "Rates for the whole request once its prompt is larger than the threshold, in ascending order. A rate that a " +
+      "tier leaves out has the same default as outside, taken from the tier's own rates."
   })
-}).annotate({ description: "USD per million tokens, as a number or as text, with at most six decimals." })
+}).annotate({ description: "USD per million tokens, as a number or a string with at most six decimals." })
 export type PriceEntry = typeof PriceEntry.Type
 
 const EndpointEntry = Schema.Struct({
@@ -76,21 +80,22 @@ const EndpointEntry = Schema.Struct({
   max_output: Schema.optionalKey(Tokens).annotateKey({ description: "Where it differs from the model's." })
 })
 
-const Share = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
-const axisFields = Object.fromEntries(axes.map((axis) => [axis, Share]))
-// `fromEntries` forgets its keys; they are exactly the axes.
-const ProfileEntry = Schema.Struct(axisFields as { readonly [A in Axis]: typeof Share })
+const Level = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
+const axisFields = Object.fromEntries(axes.map((axis) => [axis, Level]))
+// The type of `fromEntries` loses the keys, which are exactly the axes.
+const ProfileEntry = Schema.Struct(axisFields as { readonly [A in Axis]: typeof Level })
 
-const Day = Schema.String.check(
+const CalendarDate = Schema.String.check(
   Schema.isPattern(/^\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?$/, { expected: "YYYY-MM or YYYY-MM-DD" })
 )
 const Tiers = Schema.Array(Schema.Literals(["none", "low", "high"]))
-const ProfileSource = Schema.Struct({ name: Schema.NonEmptyString, date: Day, tiers: Tiers })
+const ProfileSource = Schema.Struct({ name: Schema.NonEmptyString, date: CalendarDate, tiers: Tiers })
 const ProfileEstimate = Schema.Struct({
   tiers: Tiers,
   axes: Schema.optionalKey(Schema.Array(Schema.Literals(axes))).annotateKey({ description: "Default: every axis." }),
   from: Schema.optionalKey(Schema.NonEmptyString).annotateKey({
-    description: "The relative that lent it, in this catalog or not. Default: other figures of the model itself."
+    description:
+      "The similar model it was taken from, in this catalog or not. Default: other figures of the model itself."
   })
 })
 
@@ -100,18 +105,18 @@ const ReasoningEntry = Schema.Struct({
   budget_tokens: Schema.optionalKey(Schema.Struct({ min: Tokens, max: Tokens }))
 })
 
-const cardFields = {
+const commonModelFields = {
   id: Schema.String.check(Schema.isPattern(/^\S{1,128}$/, { expected: "a name without spaces" })),
   owned_by: Schema.optionalKey(Schema.NonEmptyString).annotateKey({ description: "Default: the first provider." }),
-  released: Schema.optionalKey(Day)
+  released: Schema.optionalKey(CalendarDate)
 }
 
 const ModelEntry = Schema.Struct({
-  ...cardFields,
-  context_window: Tokens.annotateKey({ description: "Prompt plus output." }),
+  ...commonModelFields,
+  context_window: Tokens.annotateKey({ description: "Prompt plus output, in tokens." }),
   max_output: Tokens,
   input: Schema.optionalKey(Schema.Array(Schema.Literals(["text", "image", "audio"]))).annotateKey({
-    description: "What it takes; text always. Default: text alone."
+    description: "The modalities it accepts. Text is always accepted. Default: text alone."
   }),
   tools: Schema.optionalKey(Schema.Boolean).annotateKey({ description: "Default: true." }),
   forced_tool_choice: Schema.optionalKey(Schema.Boolean).annotateKey({ description: "Default: the value of `tools`." }),
@@ -121,7 +126,7 @@ const ModelEntry = Schema.Struct({
   }),
   reasoning: Schema.optionalKey(ReasoningEntry).annotateKey({ description: "Default: none." }),
   verbosity: Schema.optionalKey(Schema.Finite.check(Schema.isBetween({ minimum: 0.1, maximum: 10 }))).annotateKey({
-    description: "Visible output tokens it writes where an average model writes one. Default: 1."
+    description: "Visible output tokens relative to an average model. Default: 1."
   }),
   endpoints: Schema.NonEmptyArray(EndpointEntry).annotateKey({ description: "In order of preference." }),
   profiles: Schema.optionalKey(
@@ -130,44 +135,48 @@ const ModelEntry = Schema.Struct({
       low: Schema.optionalKey(ProfileEntry),
       high: Schema.optionalKey(ProfileEntry)
     })
-  ).annotateKey({ description: "Skill from 0 to 1 per reasoning tier. A served tier without one takes the nearest." }),
+  ).annotateKey({
+    description: "Skill from 0 to 1 per reasoning tier. A served tier without a profile uses the nearest."
+  }),
   profile_sources: Schema.optionalKey(Schema.Array(ProfileSource)).annotateKey({
-    description: "Whose published figures the profiles are from. For the reader: no request is routed by it."
+    description:
+      "The publishers of the figures behind the profiles. For documentation only: it does not affect routing."
   }),
   profile_estimates: Schema.optionalKey(Schema.Array(ProfileEstimate)).annotateKey({
-    description:
-      "What of the profiles had no figures and was estimated by the rules in tools/capability-profiles/README.md."
+    description: "The levels without published figures, estimated by the rules in tools/capability-profiles/README.md."
   })
 })
 export type ModelEntry = typeof ModelEntry.Type
 
-/** Ten minutes, far beyond any minimum there is. */
-const maxMinimumSeconds = 600
+/** Ten minutes, far above the minimum of any provider. */
+const minimumAudioSecondsMax = 600
 
-/** One of the two prices, never both; checked when the catalog is put together. */
+/** Has exactly one of the two prices, which is checked when the catalog files are merged. */
 const TranscriptionEndpointEntry = Schema.Struct({
   provider: EndpointEntry.fields.provider,
   upstream: EndpointEntry.fields.upstream,
-  price_usd_per_mtok: Schema.optionalKey(PriceEntry).annotateKey({ description: "Of a model priced by the token." }),
+  price_usd_per_mtok: Schema.optionalKey(PriceEntry).annotateKey({ description: "For a model priced by the token." }),
   price_usd_per_audio_hour: Schema.optionalKey(rateOf("hour of audio")).annotateKey({
-    description: "Of a model priced by the time. 0 for a server of one's own."
+    description: "For a model priced by the hour. 0 for a server that you run yourself."
   }),
   minimum_audio_seconds: Schema.optionalKey(
-    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: maxMinimumSeconds }))
-  ).annotateKey({ description: "Shorter audio is billed as if it were this long. With a price by the time only." }),
+    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: minimumAudioSecondsMax }))
+  ).annotateKey({ description: "Shorter audio is billed as if it were this long. Only with a price by the hour." }),
   context_window: EndpointEntry.fields.context_window,
   max_output: EndpointEntry.fields.max_output
 })
 
 const TranscriptionModelEntry = Schema.Struct({
-  ...cardFields,
+  ...commonModelFields,
   context_window: Schema.optionalKey(Tokens).annotateKey({ description: "Default: 131072." }),
   max_output: Schema.optionalKey(Tokens).annotateKey({ description: "Default: `context_window`." }),
   endpoints: Schema.NonEmptyArray(TranscriptionEndpointEntry).annotateKey({ description: "In order of preference." }),
   price_source: Schema.optionalKey(Schema.String).annotateKey({
-    description: "Where the prices come from, and how they were chosen where sources differ."
+    description: "The source of the prices, and how they were chosen where sources differ."
   })
-}).annotate({ description: "Turns audio into text, and does nothing else. Called by OpenAI's protocol for that." })
+}).annotate({
+  description: "Turns audio into text and does nothing else. Called through OpenAI's transcription protocol."
+})
 export type TranscriptionModelEntry = typeof TranscriptionModelEntry.Type
 
 const VariableName = Schema.String.check(
@@ -180,25 +189,27 @@ const ProviderEntry = Schema.Struct({
   dialect: Schema.optionalKey(Schema.Literals(dialectNames)).annotateKey({ description: "Default: generic." }),
   base_url: Schema.optionalKey(
     Schema.String.check(Schema.isPattern(/^https?:\/\/\S+$/, { expected: "an http or https URL" }))
-  ).annotateKey({ description: "Left out where every account has its own; `base_url_env` must be set then." }),
+  ).annotateKey({
+    description: "Left out if every account has its own; then the variable `base_url_env` must be set."
+  }),
   api_key_env: Schema.optionalKey(VariableName).annotateKey({ description: "Default: the id as `ACME_API_KEY`." }),
   base_url_env: Schema.optionalKey(VariableName).annotateKey({ description: "Default: the id as `ACME_BASE_URL`." }),
   auth: Schema.optionalKey(
     Schema.Literals(["bearer", "x-api-key", "x-goog-api-key", "api-key", "aws-sigv4", "none"])
   ).annotateKey({
     description:
-      "How the key is sent. `none`: no key is needed, and one that is set goes as bearer. `aws-sigv4`: a key of " +
-      "Bedrock goes as bearer, and with credentials of AWS in its place requests are signed. Default: bearer."
+      "How the key is sent. `none`: no key is needed, and a key that is set is sent as a bearer token. `aws-sigv4`: " +
+      "a Bedrock API key is sent as a bearer token; with AWS credentials instead, requests are signed. Default: bearer."
   })
 })
 export type ProviderEntry = typeof ProviderEntry.Type
 
-/** Each list may be left out of an operator's file. */
+/** An operator's file may leave out any of the lists. */
 export const CatalogFile = Schema.Struct({
   providers: Schema.optionalKey(Schema.Array(ProviderEntry)),
   models: Schema.optionalKey(Schema.Array(ModelEntry)),
   transcription_models: Schema.optionalKey(Schema.Array(TranscriptionModelEntry)).annotateKey({
-    description: "An id is of a chat model or of a transcription model, never of both."
+    description: "An id belongs to a chat model or to a transcription model, never to both."
   })
 })
 export type CatalogFile = typeof CatalogFile.Type
@@ -206,7 +217,7 @@ export type CatalogFile = typeof CatalogFile.Type
 const decode = Schema.decodeUnknownResult(CatalogFile, { onExcessProperty: "error", reportInput: true })
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** Parsed JSON as a catalog file, or its first fault. */
+/** Decodes parsed JSON as a catalog file. Fails with the first fault. */
 export const catalogFileFromJson = (json: unknown): Result.Result<CatalogFile, CatalogError> =>
   Result.mapError(decode(json), (error) => {
     const [first] = format(error.issue).issues

@@ -1,12 +1,12 @@
 /**
- * A model and the endpoints that serve it, as the rest of the house sees them: checked, with every default filled in
- * and prices in picodollars. `CatalogFile` has the JSON form and turns it into this.
+ * A model and the endpoints that serve it, as the rest of the gateway uses them: validated, with every default filled
+ * in and with prices in picodollars. `CatalogFile` is the JSON form, and `CatalogData` turns it into this one.
  */
 import type { EndpointId, ModelId, ProviderId } from "../domain/Ids.ts"
 import type { ReasoningTier } from "../domain/Reasoning.ts"
 import type { Price } from "./Price.ts"
 
-/** What conversations ask for and models are good at; every profile has a value from 0 to 1 on each axis. */
+/** The skills that conversations demand and that models are rated on. */
 export const axes = [
   "coding",
   "math",
@@ -21,11 +21,13 @@ export const axes = [
   "agentic"
 ] as const
 export type Axis = (typeof axes)[number]
+/** The capability profile of a model: its skill per axis, from 0 to 1. */
 export type Profile = { readonly [A in Axis]: number }
 
-export const perAxis = <A>(value: (axis: Axis, at: number) => A): { readonly [K in Axis]: A } =>
-  // `fromEntries` forgets its keys; they are exactly the axes.
-  Object.fromEntries(axes.map((axis, at) => [axis, value(axis, at)])) as { readonly [K in Axis]: A }
+/** A record with a value per axis; `index` is the position in `axes`. */
+export const perAxis = <A>(value: (axis: Axis, index: number) => A): { readonly [K in Axis]: A } =>
+  // The type of `fromEntries` loses the keys, which are exactly the axes.
+  Object.fromEntries(axes.map((axis, index) => [axis, value(axis, index)])) as { readonly [K in Axis]: A }
 
 export const chatProtocolNames = [
   "openai-chat",
@@ -36,35 +38,35 @@ export const chatProtocolNames = [
 ] as const
 export type ChatProtocolName = (typeof chatProtocolNames)[number]
 
-/** Protocols that do nothing but turn audio into text. */
+/** Protocols for transcription only. */
 export const transcriptionProtocolNames = ["openai-transcription"] as const
 export type TranscriptionProtocolName = (typeof transcriptionProtocolNames)[number]
 
 export const protocolNames = [...chatProtocolNames, ...transcriptionProtocolNames] as const
 export type ProtocolName = (typeof protocolNames)[number]
 
-/** True for protocols that no conversation can be held in. */
+/** True for protocols that cannot carry a conversation. */
 export const isTranscription = (name: ProtocolName): name is TranscriptionProtocolName =>
   transcriptionProtocolNames.some((known) => known === name)
 
 export const modelEfforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const
 export type ModelEffort = (typeof modelEfforts)[number]
 
-/** How a model thinks. */
+/** Whether and how a model can reason. */
 export interface ReasoningAbility {
-  /** `always`: cannot be switched off. */
+  /** `always`: reasoning cannot be switched off. */
   readonly support: "none" | "optional" | "always"
-  /** Levels it accepts, without `none`; empty when it knows no levels. */
+  /** The efforts it accepts, without `none`; empty when it has no such parameter. */
   readonly efforts: ReadonlyArray<Exclude<ModelEffort, "none">>
-  /** Thinking budget in tokens, for models that are steered by one. */
+  /** The limits of its reasoning budget in tokens, for a model that takes one. */
   readonly budgetTokens?: { readonly min: number; readonly max: number }
 }
 
 export interface Endpoint {
-  /** `<provider>/<model id>`, unique. */
+  /** `<provider>/<model id>`, unique within the catalog. */
   readonly id: EndpointId
   readonly provider: ProviderId
-  /** The model's name at this provider. */
+  /** The name of the model at this provider. */
   readonly upstream: string
   readonly protocol: ProtocolName
   readonly price: Price
@@ -75,7 +77,7 @@ export interface Endpoint {
 
 export interface Model {
   readonly id: ModelId
-  /** A model of one kind cannot do the other's work, save that a chat model with audio input can transcribe. */
+  /** Only chat models hold conversations. Both kinds transcribe, chat models if they accept audio input. */
   readonly kind: "chat" | "transcription"
   /** Unix seconds, for `/v1/models`. */
   readonly created: number
@@ -85,17 +87,17 @@ export interface Model {
   /** False when the model rejects `tool_choice` that forces a call. */
   readonly forcedToolChoice: boolean
   readonly structuredOutput: boolean
-  /** When temperature, top_p and penalties may be sent. */
+  /** When `temperature`, `top_p` and penalties may be sent. */
   readonly sampling: "always" | "without_reasoning" | "never"
   readonly reasoning: ReasoningAbility
-  /** Skill per reasoning tier; a tier the model cannot serve has none. */
+  /** One profile per reasoning tier that the model serves. */
   readonly profiles: { readonly [T in ReasoningTier]?: Profile }
-  /** Visible output tokens it writes where an average model writes one. */
+  /** Visible output tokens relative to an average model: 1 is average. */
   readonly verbosity: number
-  /** In order of preference. Never empty: a model nobody serves is not a `Model`. */
+  /** In order of preference. Never empty. */
   readonly endpoints: readonly [Endpoint, ...Array<Endpoint>]
 }
 
-/** The tiers a model can serve: `none` needs thinking that can be off, the others need thinking. */
+/** Whether a model serves a tier: `none` requires that reasoning can be off, the others that the model can reason. */
 export const servesTier = (model: Model, tier: ReasoningTier): boolean =>
   tier === "none" ? model.reasoning.support !== "always" : model.reasoning.support !== "none"

@@ -1,14 +1,13 @@
 /**
- * Prices in picodollars per token or per hour of audio, and the one place that turns usage into money.
+ * Prices in picodollars per token or per hour of audio, and the only place where usage is turned into money.
  *
- * A charge is the dot product of disjoint buckets and rates, so nothing is priced twice. A tier, when its threshold is
- * passed by the total prompt (cached tokens included), replaces the rates for the whole request.
+ * A charge is the dot product of rates and disjoint token buckets, so nothing is priced twice. Once the whole prompt,
+ * cached tokens included, exceeds the threshold of a price tier, the rates of that tier apply to the whole request.
  */
-import type { Picodollars } from "../domain/Money.ts"
-import { picodollars } from "../domain/Money.ts"
+import { type Picodollars, picodollars } from "../domain/Money.ts"
 import { promptTokens, type Usage } from "../domain/Usage.ts"
 
-/** Picodollars per token, one rate per bucket, and for time. Reasoning has none of its own: it is output. */
+/** Picodollars per token for each bucket, and per hour. Reasoning tokens are billed as output. */
 export interface Rates {
   readonly input: Picodollars
   readonly cacheRead: Picodollars
@@ -16,12 +15,12 @@ export interface Rates {
   readonly cacheWrite1h: Picodollars
   readonly audioInput: Picodollars
   readonly output: Picodollars
-  /** Picodollars per hour of audio. Left out where audio is priced by the token. */
+  /** Picodollars per hour of audio. Left out if audio is priced by the token. */
   readonly audioHour?: Picodollars
 }
 
 export interface PriceTier {
-  /** The rates hold when the prompt has more tokens than this. */
+  /** The rates apply when the prompt has more tokens than this. */
   readonly abovePromptTokens: number
   readonly rates: Rates
 }
@@ -30,15 +29,15 @@ export interface Price {
   readonly rates: Rates
   /** Ascending by threshold. */
   readonly tiers: ReadonlyArray<PriceTier>
-  /** Audio that is shorter is billed as if it were this long. For prices by time. */
+  /** Shorter audio is billed as if it were this long. Only for prices by the hour. */
   readonly minimumAudioMillis?: number
 }
 
-/** The rates in force for a prompt of this size. */
+/** The rates that apply to a prompt of this size. */
 export const ratesFor = (price: Price, totalPromptTokens: number): Rates =>
   price.tiers.findLast((tier) => totalPromptTokens > tier.abovePromptTokens)?.rates ?? price.rates
 
-/** What `usage` costs, exactly. */
+/** The exact cost of `usage`. */
 export const costOf = (price: Price, usage: Usage): Picodollars => {
   const rates = ratesFor(price, promptTokens(usage))
   const tokens =
@@ -53,12 +52,12 @@ export const costOf = (price: Price, usage: Usage): Picodollars => {
   return picodollars(tokens + timeCost(audioMillis, rates.audioHour))
 }
 
-/** How much of audio of this length is billed by time; `undefined` where the price knows no time. */
+/** How many milliseconds are billed for audio of this length; `undefined` if the price is by the token. */
 export const billedMillis = ({ minimumAudioMillis = 0, rates }: Price, millis: number): number | undefined =>
   rates.audioHour === undefined ? undefined : Math.max(minimumAudioMillis, millis)
 
 const millisPerHour = 3_600_000n
 
-/** The one division of all charges, so the one that rounds: up, by less than a picodollar. */
+/** The only division in a charge, and therefore the only rounding: up, by less than a picodollar. */
 const timeCost = (millis: number, perHour: Picodollars): bigint =>
   (BigInt(millis) * perHour + millisPerHour - 1n) / millisPerHour

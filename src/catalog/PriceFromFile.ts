@@ -1,6 +1,6 @@
 /**
- * Prices as catalog files write them, in picodollars. Decimals are moved as text: no float takes part, and what is not
- * a whole number of picodollars per token or per hour was refused by the schema.
+ * Converts prices from the decimals of catalog files to picodollars. The decimal point is shifted in the text, without
+ * floating-point arithmetic. The schema has already refused prices that are not a whole number of picodollars.
  */
 import { Result } from "effect"
 
@@ -8,14 +8,14 @@ import { type Picodollars, picodollars } from "../domain/Money.ts"
 import { type CatalogResult, decimalPrice, catalogFault, type PriceEntry } from "./CatalogFile.ts"
 import type { Price, Rates } from "./Price.ts"
 
-/** The fields of an endpoint that say what it costs. */
+/** The fields of an endpoint entry that define its price. */
 export interface PricedEntry {
   readonly price_usd_per_mtok?: PriceEntry
   readonly price_usd_per_audio_hour?: number | string
   readonly minimum_audio_seconds?: number
 }
 
-/** The price of an endpoint, which has exactly one: by the token, or by the time. */
+/** The price of an endpoint. It must have exactly one, by the token or by the hour. */
 export const priceOf = (entry: PricedEntry, path: string): CatalogResult<Price> => {
   const { minimum_audio_seconds: minimum, price_usd_per_audio_hour: byHour, price_usd_per_mtok: byToken } = entry
   if (byHour !== undefined && byToken === undefined) return Result.succeed(timePrice(byHour, minimum))
@@ -56,7 +56,7 @@ const timePrice = (usdPerHour: number | string, minimumSeconds: number | undefin
   ...(minimumSeconds !== undefined && { minimumAudioMillis: minimumSeconds * 1_000 })
 })
 
-/** A missing cache or audio rate is the plain input rate: never below what the provider may ask. */
+/** A missing cache or audio rate defaults to the input rate, so that it is never below what the provider charges. */
 const ratesOf = (entry: Omit<PriceEntry, "tiers">): Rates => {
   const input = picodollarsPerToken(entry.input)
   const rate = (value: number | string | undefined, otherwise: Picodollars): Picodollars =>
@@ -75,7 +75,7 @@ const ratesOf = (entry: Omit<PriceEntry, "tiers">): Rates => {
 /** One USD per million tokens is 10^6 picodollars per token. */
 const picodollarsPerToken = (usdPerMillion: number | string): Picodollars => picodollars(millionths(usdPerMillion))
 
-/** A decimal of at most six places, times a million. */
+/** A decimal with at most six decimal places, times a million. */
 const millionths = (decimal: number | string): bigint => {
   const [, whole = "0", fraction = ""] = decimalPrice.exec(String(decimal)) ?? []
   return BigInt(whole + fraction.padEnd(6, "0"))

@@ -1,6 +1,6 @@
 /**
- * A provider: a vendor (or a server of one's own) with one account. All of it is data, so a new vendor is an entry in
- * the catalog and no code.
+ * A provider: a vendor, or a server that the operator runs, with one account. A provider is all data, so adding a
+ * vendor takes an entry in the catalog and no code.
  */
 import type { Redacted } from "effect"
 
@@ -27,39 +27,40 @@ export const dialectNames = [
   "lmstudio",
   "generic"
 ] as const
-/** Names a set of flags for servers that speak OpenAI's chat protocol with their own accent. */
+/** A named set of differences from OpenAI's chat protocol, for servers that implement it with deviations. */
 export type DialectName = (typeof dialectNames)[number]
 
 export interface Provider {
   readonly id: ProviderId
-  /** Of its chat models. Transcription models say their own. */
+  /** The protocol of its chat models. Transcription models have a protocol of their own. */
   readonly protocol: ChatProtocolName
   readonly dialect: DialectName
-  /** Without a trailing slash. Empty where every account has its own: `baseUrlEnv` must be set then. */
+  /** Without a trailing slash. Empty if every account has its own; then `baseUrlEnv` must be set. */
   readonly baseUrl: string
-  /** Environment variables that hold the key and replace `baseUrl`. */
+  /** The environment variable that holds the API key. */
   readonly apiKeyEnv: string
+  /** The environment variable that overrides `baseUrl`. */
   readonly baseUrlEnv: string
   /**
-   * How the key is sent. `none`: for servers that need no key, which are on when their base URL is set. `aws-sigv4`: as
-   * bearer, unless the account has credentials to sign with.
+   * How the key is sent. `none`: the server needs no key, and is switched on when its base URL is set. `aws-sigv4`: as
+   * a bearer token, unless the account has credentials to sign requests with.
    */
   readonly auth: "bearer" | "x-api-key" | "x-goog-api-key" | "api-key" | "aws-sigv4" | "none"
 }
 
-/** Where and as whom to call a provider that is switched on. */
+/** The address and the credentials of a provider that is switched on. */
 export interface ProviderAccount {
   readonly provider: Provider
   readonly baseUrl: string
   readonly apiKey: Redacted.Redacted
-  /** With these, requests are signed and `apiKey` is not sent. */
+  /** When set, requests are signed with these and `apiKey` is not sent. */
   readonly aws?: AwsCredentials
 }
 
 export interface AwsCredentials {
   readonly accessKeyId: string
   readonly secretAccessKey: Redacted.Redacted
-  /** Of temporary credentials. */
+  /** Only temporary credentials have one. */
   readonly sessionToken?: Redacted.Redacted
   readonly region: string
 }

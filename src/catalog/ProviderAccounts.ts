@@ -1,6 +1,6 @@
 /**
- * Which providers are switched on, and as whom to call them: from the environment, or, when nothing there switches a
- * provider on, the simulated provider behind every one of them.
+ * The accounts of the providers that are switched on. They come from the environment. When it switches no provider on,
+ * every provider gets an account with the simulated provider instead.
  */
 import { Config, Effect, Option, Redacted } from "effect"
 
@@ -9,7 +9,7 @@ import type { ProviderAccount, AwsCredentials, Provider } from "./Provider.ts"
 
 export type ProviderAccounts = ReadonlyMap<Provider["id"], ProviderAccount>
 
-/** The accounts that the environment holds. */
+/** The accounts that the environment defines. */
 export const configured = Effect.fnUntraced(function* (providers: Iterable<Provider>) {
   const accounts = new Map<Provider["id"], ProviderAccount>()
   for (const provider of providers) {
@@ -19,7 +19,7 @@ export const configured = Effect.fnUntraced(function* (providers: Iterable<Provi
   return accounts satisfies ProviderAccounts
 })
 
-/** An account with every provider at a simulated server; the key tells it which provider was meant. */
+/** An account at a simulated server for every provider. Its key is the provider's id, which the server reads. */
 export const simulated = (
   providers: Iterable<Provider>,
   baseUrlFor: (protocol: ChatProtocolName) => string
@@ -32,14 +32,14 @@ export const simulated = (
   )
 
 /**
- * A provider's account: on when its key is set, or, for servers without keys, when its base URL is. `{region}` in the
- * catalog's base URL is AWS's region.
+ * The account of a provider. A provider is switched on when its key is set, or, if it needs no key, when its base URL
+ * is. `{region}` in the base URL of the catalog stands for the AWS region.
  */
 const account = Effect.fnUntraced(function* (provider: Provider) {
   const key = yield* Config.option(Config.Redacted(provider.apiKeyEnv))
   const baseUrl = yield* Config.option(Config.URL(provider.baseUrlEnv))
   const region = yield* awsRegion
-  // A key of Bedrock's own comes before credentials, as it does in the SDKs of AWS.
+  // A Bedrock API key takes precedence over credentials, as in the AWS SDKs.
   const aws = provider.auth === "aws-sigv4" && Option.isNone(key) ? yield* awsCredentials(region) : undefined
   const isOn = Option.isSome(key) || aws !== undefined || (provider.auth === "none" && Option.isSome(baseUrl))
   if (!isOn) return undefined
@@ -54,7 +54,7 @@ const account = Effect.fnUntraced(function* (provider: Provider) {
   } satisfies ProviderAccount
 })
 
-/** The region of the shipped catalog's model ids, where nothing else is said. */
+/** The default is the region of the model ids in the shipped catalog. */
 const awsRegion = Config.NonEmptyString("AWS_REGION").pipe(
   Config.orElse(() => Config.NonEmptyString("AWS_DEFAULT_REGION")),
   Config.withDefault("us-east-1")

@@ -1,6 +1,7 @@
 /**
- * Routes logged requests again and adds up what was chosen then and what would be chosen now, by request and by session.
- * It keeps totals, and only those sessions whose pin would not have expired, so its size does not grow with the log.
+ * Routes logged requests again and adds up what was chosen then and what would be chosen now, by request and by
+ * session. It keeps totals, and only those sessions whose pin would not have expired, so its size does not grow with
+ * the log.
  */
 import { DateTime, Duration } from "effect"
 

@@ -5,7 +5,7 @@
 import { Effect, FileSystem, Layer, Option } from "effect"
 import { Flag } from "effect/cli"
 
-import { Catalog, loadCatalog, loadReplacementCatalog, serve } from "../catalog/Catalog.ts"
+import { Catalog, loadCatalog, loadReplacementCatalog, servedCatalog } from "../catalog/Catalog.ts"
 import { CatalogError } from "../catalog/CatalogFile.ts"
 import * as Accounts from "../catalog/ProviderAccounts.ts"
 import { settings } from "../Config.ts"
@@ -13,7 +13,7 @@ import { settings } from "../Config.ts"
 export const catalog = Flag.String("catalog").pipe(
   Flag.withMetavar("FILE"),
   Flag.withDescription(
-    "A catalog in the schema of CATALOG_FILE that replaces the shipped one. The shipped providers remain available to it."
+    "A catalog in the schema of CATALOG_FILE that replaces the shipped one, except for its providers."
   ),
   Flag.optional
 )
@@ -36,16 +36,16 @@ export const routeCatalogLayer = ({ catalog, everyModel }: CatalogChoice) =>
   Layer.effect(
     Catalog,
     Effect.gen(function* () {
-      const assembly = yield* loadAssembly(catalog, everyModel)
-      const providers = [...assembly.providers.values()]
+      const data = yield* loadData(catalog, everyModel)
+      const providers = [...data.providers.values()]
       const allAccounts = Accounts.simulated(providers, () => "")
-      if (everyModel) return Catalog.of(serve(assembly, allAccounts))
+      if (everyModel) return Catalog.of(servedCatalog(data, allAccounts))
       const configured = [...(yield* Accounts.configured(providers))].filter(([, { baseUrl }]) => baseUrl !== "")
-      return Catalog.of(serve(assembly, configured.length === 0 ? allAccounts : new Map(configured)))
+      return Catalog.of(servedCatalog(data, configured.length === 0 ? allAccounts : new Map(configured)))
     })
   )
 
-const loadAssembly = Effect.fnUntraced(function* (file: Option.Option<string>, ignoreEnvironment: boolean) {
+const loadData = Effect.fnUntraced(function* (file: Option.Option<string>, ignoreEnvironment: boolean) {
   const files = yield* FileSystem.FileSystem
   if (Option.isSome(file)) {
     const loaded = loadReplacementCatalog(yield* files.readFileString(file.value))

@@ -1,7 +1,7 @@
 /**
  * One decision of the router for a chat request body, exactly as a client would post it. The body is read by the
- * gateway's own code and its reasoning parameters are normalised by the gateway's own rules. A model that the body names
- * is ignored.
+ * gateway's own code and its reasoning parameters are normalised by the gateway's own rules. A model that the body
+ * names is ignored.
  */
 import { type Clock, Result } from "effect"
 

@@ -1,6 +1,6 @@
 /**
- * `tollgate route rank`: reads chat requests and writes their rankings, one JSON line each. It needs no server, database
- * or key, so the router can be measured, or compared across catalogs, on a file of requests.
+ * `tollgate route rank`: reads chat requests and writes their rankings, one JSON line each. It needs no server,
+ * database or key, so the router can be measured, or compared across catalogs, on a file of requests.
  */
 import { Clock, Data, Effect, Layer, type PlatformError, Result, Stdio, Stream } from "effect"
 import { Command } from "effect/cli"
@@ -36,9 +36,10 @@ export const rankCommand = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Rank the models for the chat requests on standard input, one JSON body per line, and print one line for each, in " +
-      "the same order. A line that is not a valid request gets an error in its place; blank lines are skipped. Every " +
-      "model of the catalog counts as served. Exits with 0, with 1 if any line was invalid, or with 2 if ranking failed."
+    "Rank the models for the chat requests on standard input, one JSON body per line, and print one line for each, " +
+      "in the same order. A line that is not a valid request gets an error in its place; blank lines are skipped. " +
+      "Every model of the catalog counts as served. The exit code is 0, 1 if any line was invalid, or 2 if ranking " +
+      "failed."
   ),
   Command.provide(({ catalog }) =>
     Router.layer.pipe(Layer.provide(RouteCatalog.routeCatalogLayer({ catalog, everyModel: true })))

@@ -1,8 +1,8 @@
 /** Tables of plain text for the terminal. */
 
 /**
- * A heading and rows as lines with aligned columns, two spaces apart. Columns listed in `right`, by index, are aligned to
- * the right, as numbers are. No line has trailing spaces.
+ * A heading and rows as lines with aligned columns, two spaces apart. Columns listed in `right`, by index, are aligned
+ * to the right, as numbers are. No line has trailing spaces.
  */
 export const table = (
   head: ReadonlyArray<string>,

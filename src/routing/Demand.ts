@@ -1,15 +1,19 @@
 /**
  * What a conversation demands of a model, on the axes that the catalog's capability profiles have.
  *
- * A predicted demand is calibrated before models are ordered by it: reduced to a type of task and a class of difficulty.
- * A typing error, a polite phrase or a translated one rarely moves a request to another type or class, so the same
- * question goes to the same model. Distances that are reported are measured from the demand as it was predicted.
+ * A predicted demand is calibrated before models are ordered by it: reduced to a type of task and a class of
+ * difficulty. A typing error, a polite phrase or a translated one rarely moves a request to another type or class, so
+ * the same question goes to the same model. Distances that are reported are measured from the demand as it was
+ * predicted.
  */
 import { type Axis, perAxis } from "../catalog/Model.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 
 export interface Demand {
-  /** The skill that an answer needs per axis, 0 to 1, on the scale of the catalog's profiles. No level exceeds `difficulty`. */
+  /**
+   * The skill that an answer needs per axis, 0 to 1, on the scale of the catalog's profiles. No level exceeds
+   * `difficulty`.
+   */
   readonly levels: { readonly [A in Axis]: number }
   /** How much a strong model is expected to gain over a weak one, 0 to 1. */
   readonly difficulty: number
@@ -21,8 +25,8 @@ export interface DemandModel {
 }
 
 /**
- * Types of task, each with the axes that belong to it. Axes of one type are hard to tell apart from the text, and models
- * that are good at one of them are usually good at the other. Every axis belongs to exactly one type.
+ * Types of task, each with the axes that belong to it. Axes of one type are hard to tell apart from the text, and
+ * models that are good at one of them are usually good at the other. Every axis belongs to exactly one type.
  */
 export const taskTypes: ReadonlyArray<ReadonlyArray<Axis>> = [
   ["coding", "agentic"],

@@ -1,6 +1,7 @@
 /**
- * What the router is given, and the features that it derives from it. Models are ranked by the features alone. They hold
- * no text of the conversation, so they may be logged, and the request can be ranked again later with another catalog.
+ * What the router is given, and the features that it derives from it. Models are ranked by the features alone. They
+ * hold no text of the conversation, so they may be logged, and the request can be ranked again later with another
+ * catalog.
  */
 import { type ChatRequest, forcesTool, modalitiesOf } from "../domain/Conversation.ts"
 import type { ModelId } from "../domain/Ids.ts"
@@ -54,7 +55,9 @@ export const requirementsOf = ({ promptTokens, request }: RoutingRequest): Requi
   outputLimit: request.maxOutputTokens
 })
 
-/** Earlier tool calls and their results are sent to the model too, so it must support tools even if this turn has none. */
+/**
+ * Earlier tool calls and their results are sent to the model too, so it must support tools even if this turn has none.
+ */
 const hasToolHistory = (request: ChatRequest): boolean =>
   request.messages.some(
     (message) => message.role === "tool" || (message.role === "assistant" && message.toolCalls.length > 0)

@@ -42,7 +42,9 @@ export class SessionPins extends Context.Service<
 
       const expiryFrom = (nowMillis: number) => timestamp(sql, nowMillis + Duration.toMillis(pinLifetime))
 
-      /** `from` is the model that may be replaced although its pin is live. One statement, so that two writers agree. */
+      /**
+       * `from` is the model that may be replaced although its pin is live. One statement, so that two writers agree.
+       */
       const write = Effect.fnUntraced(function* (session: Session, model: ModelId, from: ModelId | null) {
         const now = yield* Clock.currentTimeMillis
         const rows = yield* sql<PinRow>`

@@ -63,8 +63,8 @@ export const makeTextFeatures = (): TextFeatures => ({
 
 /**
  * The factor by which hashed features count in the prediction of difficulty, for a text whose `counts` sum to `total`.
- * A skill depends on the shares of words alone, but of two texts with the same shares the longer one takes more steps to
- * answer. From 0.6 for a line to 2 for a text of some thousand characters.
+ * A skill depends on the shares of words alone, but of two texts with the same shares the longer one takes more steps
+ * to answer. From 0.6 for a line to 2 for a text of some thousand characters.
  */
 export const lengthScale = (total: number): number => Math.max(0.6, 2 * Math.sqrt(total / (1_000 + total)))
 

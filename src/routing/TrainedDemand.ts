@@ -1,7 +1,8 @@
 /**
- * Predicts demand with the trained weights. A linear model over hashed words and character 4-grams predicts which skills
- * a conversation needs, and together with the surface features how difficult it is. Deterministic: the same request and
- * weights give the same demand. One set of buffers serves all requests, since a prediction runs without suspending.
+ * Predicts demand with the trained weights. A linear model over hashed words and character 4-grams predicts which
+ * skills a conversation needs, and together with the surface features how difficult it is. Deterministic: the same
+ * request and weights give the same demand. One set of buffers serves all requests, since a prediction runs without
+ * suspending.
  */
 import { axes, perAxis } from "../catalog/Model.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"

@@ -57,7 +57,7 @@ describe("Catalog", () => {
     assert.strictEqual(shipped.models.get("gpt-audio")?.endpoints[0].price.rates.audioInput, 32_000_000n as never)
   })
 
-  it("ships only models of protocols we speak, each priced and profiled for exactly the tiers it serves", () => {
+  it("ships only priced models, with a profile for exactly the tiers that each serves", () => {
     assert.isAbove(shipped.models.size, 40)
     for (const model of shipped.models.values()) {
       if (model.kind !== "chat") continue
@@ -70,7 +70,7 @@ describe("Catalog", () => {
     }
   })
 
-  it("never rates a model lower for thinking more", () => {
+  it("never rates a model lower at a higher reasoning tier", () => {
     for (const { id, profiles } of shipped.models.values()) {
       for (const [axis, high] of Object.entries(profiles.high ?? {})) {
         const key = axis as keyof NonNullable<typeof profiles.low>
@@ -79,7 +79,7 @@ describe("Catalog", () => {
     }
   })
 
-  it.effect("serves one model at several endpoints in order of preference, only where an account is", () =>
+  it.effect("serves a model at those of its endpoints that have an account, in order of preference", () =>
     Effect.gen(function* () {
       const endpoints = (on: ReadonlyArray<string>) =>
         Effect.map(catalog(on), ({ lookup }) => {
@@ -95,7 +95,7 @@ describe("Catalog", () => {
     })
   )
 
-  it.effect("knows every model, and lists the served ones by id", () =>
+  it.effect("lists all models, and the served ones with their details", () =>
     Effect.gen(function* () {
       const { known, lookup, models } = yield* catalog(["mistral"])
       assert.deepStrictEqual(
@@ -114,7 +114,7 @@ describe("Catalog", () => {
     })
   )
 
-  it.effect("adds the operator's models at shipped and own providers, and replaces models by id", () =>
+  it.effect("adds the operator's models, at shipped providers and at others, and replaces models by id", () =>
     Effect.gen(function* () {
       const entry = (id: string, provider: string) => ({
         id,
@@ -137,7 +137,7 @@ describe("Catalog", () => {
     })
   )
 
-  it.effect("sends an optional key as bearer, and none where none is set", () =>
+  it.effect("sends an optional key as a bearer token, and sends none if none is set", () =>
     Effect.gen(function* () {
       const auth = (key: string) =>
         Effect.map(catalog(["vllm"], undefined, key), ({ account }) => account(providerId("vllm"))?.provider.auth)
@@ -146,7 +146,7 @@ describe("Catalog", () => {
     })
   )
 
-  it.effect("leaves a provider off that has a key but no base URL", () =>
+  it.effect("does not switch on a provider that has a key but no base URL", () =>
     Effect.gen(function* () {
       const { account } = yield* catalog(["azure"])
       assert.isUndefined(account(providerId("azure")))
@@ -160,7 +160,7 @@ describe("Catalog", () => {
     })
   )
 
-  it.effect("has a version that depends on the data and not on the order it is written in", () =>
+  it.effect("has a version that depends on the data and not on its order", () =>
     Effect.gen(function* () {
       const price_usd_per_mtok = { input: 1, output: 1 }
       const entry = { context_window: 10, max_output: 1, endpoints: [{ provider: "groq", price_usd_per_mtok }] }

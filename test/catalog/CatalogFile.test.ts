@@ -8,7 +8,7 @@ import { none } from "../../src/domain/Usage.ts"
 
 const profile = Object.fromEntries(axes.map((axis) => [axis, 0.5]))
 
-/** The smallest catalog there can be, with some of its parts replaced. */
+/** A minimal catalog, with some of its fields replaced. */
 const catalogWith = (parts: { provider?: object; model?: object; endpoint?: object; price?: object } = {}) => ({
   providers: [{ id: "acme", protocol: "openai-chat", base_url: "https://api.acme.dev/v1", ...parts.provider }],
   models: [
@@ -39,7 +39,7 @@ const {
 } = catalogWith()
 const endpoint = minimal?.endpoints[0]
 
-/** What is wrong, the path it is reported at, and a piece of the message. */
+/** What is wrong, the path that is reported, and a part of the message. */
 const faults: ReadonlyArray<readonly [name: string, json: unknown, path: string, message: string]> = [
   [
     "no price",
@@ -152,7 +152,7 @@ const faults: ReadonlyArray<readonly [name: string, json: unknown, path: string,
 
 describe("CatalogFile", () => {
   for (const [name, json, path, message] of faults) {
-    it(`refuses ${name} and says where`, () => {
+    it(`refuses ${name} and reports the path`, () => {
       const fault = faultOf(json)
       assert.strictEqual(fault?.path, path)
       assert.include(fault?.message, message)
@@ -165,7 +165,7 @@ describe("CatalogFile", () => {
     assert.isTrue(Result.isFailure(result) && result.failure.message.startsWith("is not JSON"))
   })
 
-  it("fills in what a minimal entry leaves out", () => {
+  it("fills in the defaults of a minimal entry", () => {
     const model = only(catalogWith())
     assert.deepStrictEqual(
       [model.ownedBy, model.created, model.modalities, model.tools, model.forcedToolChoice, model.structuredOutput],
@@ -175,7 +175,7 @@ describe("CatalogFile", () => {
     assert.deepStrictEqual(Object.keys(model.profiles), ["none"])
   })
 
-  it("bills cache and audio at the input price, and one hour as five minutes, where they have no price", () => {
+  it("uses the input price for cache and audio without a price, and the five-minute price for the hour cache", () => {
     const rates = (price: object) => only(catalogWith({ price })).endpoints[0].price.rates
     assert.deepStrictEqual(rates({}), {
       input: 1_000_000n,
@@ -189,7 +189,7 @@ describe("CatalogFile", () => {
     assert.strictEqual(rates({ input: 0, output: "0" }).output, 0n)
   })
 
-  it("applies a tier to the whole request once the prompt, cached tokens included, is above it", () => {
+  it("applies a price tier to the whole request once the prompt, cached tokens included, exceeds it", () => {
     const tiers = [{ above_prompt_tokens: 100, input: 3, output: 4, cache_read: 0.5 }]
     const { price } = only(catalogWith({ price: { cache_read: 0.1, tiers } })).endpoints[0]
     const cost = (input: number) => costOf(price, { ...none, input, cacheRead: 50, output: 1 })
@@ -199,7 +199,7 @@ describe("CatalogFile", () => {
   })
 
   it.prop(
-    "keeps every price of six decimals exactly, written as a number or as text",
+    "keeps every price of six decimals exactly, written as a number or as a string",
     { millionths: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 999_999_999_999 })) },
     ({ millionths }) => {
       const digits = String(millionths).padStart(7, "0")

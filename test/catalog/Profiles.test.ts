@@ -1,4 +1,4 @@
-/** The profiles that are shipped: complete, of stated origin, and in an order that the published figures support. */
+/** The shipped profiles are complete, state their origin, and rank well-known models as the published figures do. */
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 
@@ -29,11 +29,11 @@ const estimatedAt = ({ profile_estimates: estimates = [] }: Entry, tier: Reasoni
   estimates.flatMap((estimate) => (estimate.tiers.includes(tier) ? (estimate.axes ?? axes) : []))
 
 describe("the shipped profiles", () => {
-  it("are there for every tier that a model serves", () => {
+  it("exist for every tier that a model serves", () => {
     for (const model of models) assert.deepStrictEqual(Object.keys(model.profiles ?? {}), [...served(model)], model.id)
   })
 
-  it("name the sources and the date of what was measured, and estimate the rest once", () => {
+  it("name the source and date of every measured level, and list every other level as an estimate once", () => {
     for (const model of models) {
       const sources = model.profile_sources ?? []
       for (const { date, name, tiers } of sources) {
@@ -49,7 +49,7 @@ describe("the shipped profiles", () => {
     }
   })
 
-  it("are estimated from a model that was itself measured, or from the model's own other figures", () => {
+  it("are estimated from a model that was measured itself, or from other figures of the same model", () => {
     for (const { id, profile_estimates: estimates = [], profile_sources: sources = [] } of models) {
       for (const { from } of estimates) {
         assert.isTrue(from === undefined ? sources.length > 0 : bySubject[from]?.rows !== undefined, `${id} ${from}`)
@@ -57,14 +57,14 @@ describe("the shipped profiles", () => {
     }
   })
 
-  it("have figures of their own for most models, and for most of what those are rated on", () => {
+  it("are measured for most models, and for most levels of those models", () => {
     const measured = models.filter(({ profile_sources: sources = [] }) => sources.length > 0)
     const estimated = measured.flatMap((model) => served(model).flatMap((tier) => estimatedAt(model, tier)))
     assert.isAbove(measured.length, models.length / 2)
     assert.isBelow(estimated.length, measured.flatMap((model) => served(model).flatMap(() => axes)).length / 2)
   })
 
-  it("leave room above the best, and set the best apart from the weak on every axis", () => {
+  it("leave headroom above the best models, and separate strong from weak models on every axis", () => {
     const all = models.flatMap(({ profiles = {} }) => Object.values(profiles))
     for (const axis of axes) {
       const levels = all.map((levels) => levels[axis])
@@ -73,7 +73,7 @@ describe("the shipped profiles", () => {
     }
   })
 
-  it("never rate more thinking worse", () => {
+  it("never rate a higher reasoning tier lower", () => {
     for (const { id, profiles = {} } of models) {
       const ascending = [profiles.none, profiles.low, profiles.high].flatMap((each) => each ?? [])
       for (const [index, higher] of ascending.entries()) {
@@ -83,7 +83,7 @@ describe("the shipped profiles", () => {
   })
 })
 
-/** The stronger first. */
+/** Models in descending order of skill. */
 const orders: ReadonlyArray<readonly [Axis, ReasoningTier, ReadonlyArray<string>]> = [
   ["coding", "high", ["gpt-5.5", "gpt-5.4-mini", "gpt-5-nano"]],
   ["coding", "high", ["gpt-5.4", "gpt-5-mini", "gpt-5-nano", "gpt-oss-20b"]],
@@ -101,7 +101,7 @@ const orders: ReadonlyArray<readonly [Axis, ReasoningTier, ReadonlyArray<string>
 ]
 
 describe("the scale", () => {
-  it.each(orders)("keeps known orders: %s at tier %s", (axis, tier, order) => {
+  it.each(orders)("ranks well-known models in the known order: %s at tier %s", (axis, tier, order) => {
     for (const [index, weaker] of order.entries()) {
       const stronger = order[index - 1]
       if (stronger !== undefined) {

@@ -15,7 +15,7 @@ const bedrock: Provider = {
   auth: "aws-sigv4"
 }
 
-/** The account that these variables make: where it is called, by which key, and who signs. */
+/** The account that these variables define: its base URL, its key and its AWS credentials. */
 const accountOf = Effect.fnUntraced(function* (env: Record<string, string>, provider = bedrock) {
   const accounts = yield* ProviderAccounts.configured([provider]).pipe(
     Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env }))
@@ -34,7 +34,7 @@ const accountOf = Effect.fnUntraced(function* (env: Record<string, string>, prov
 const credentials = { AWS_ACCESS_KEY_ID: "id", AWS_SECRET_ACCESS_KEY: "secret" }
 const regional = (region: string): string => `https://bedrock-runtime.${region}.amazonaws.com`
 
-describe("an account with AWS", () => {
+describe("an account at AWS", () => {
   it.effect.each<readonly [Record<string, string>, unknown]>([
     [{}, undefined],
     [{ AWS_ACCESS_KEY_ID: "id" }, undefined],
@@ -62,7 +62,7 @@ describe("an account with AWS", () => {
     })
   )
 
-  it.effect("switches no other provider on", () =>
+  it.effect("does not switch on any other provider", () =>
     Effect.gen(function* () {
       assert.isUndefined(yield* accountOf(credentials, { ...bedrock, apiKeyEnv: "ACME_API_KEY", auth: "bearer" }))
     })

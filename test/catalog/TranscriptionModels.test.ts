@@ -23,7 +23,7 @@ const only = (json: unknown) => {
   return model
 }
 
-/** What is wrong, the path it is reported at, and a piece of the message. */
+/** What is wrong, the path that is reported, and a part of the message. */
 const faults: Record<string, readonly [json: unknown, path: string, message: string]> = {
   "no price": [
     catalogWith({ endpoint: {} }),
@@ -85,7 +85,7 @@ const faults: Record<string, readonly [json: unknown, path: string, message: str
 
 describe("transcription models of a catalog file", () => {
   for (const [name, [json, path, message]] of Object.entries(faults)) {
-    it(`are refused, with the path: ${name}`, () => {
+    it(`are refused with the path for ${name}`, () => {
       const error = Result.getOrThrow(Result.flip(loadCatalog(JSON.stringify(json))))
       assert.strictEqual(error.path, path)
       assert.include(error.message, `${path}: `)
@@ -93,7 +93,7 @@ describe("transcription models of a catalog file", () => {
     })
   }
 
-  it("take audio alone, by the protocol for it, and have no limits that an entry must state", () => {
+  it("accept audio only, through the transcription protocol, and have default limits", () => {
     const { endpoints, kind, modalities, tools } = only(catalogWith())
     assert.deepStrictEqual([kind, modalities, tools], ["transcription", { image: false, audio: true }, false])
     const [{ contextWindow, id, maxOutputTokens, protocol, upstream }] = endpoints
@@ -107,7 +107,7 @@ describe("transcription models of a catalog file", () => {
     assert.isUndefined(billedMillis(price, 1_000))
   })
 
-  it("are priced by the hour to the picodollar, rounded up, with a minimum where there is one", () => {
+  it("are priced by the hour, rounded up to a whole picodollar, with a minimum if there is one", () => {
     const priceOf = (endpoint: object): Price => only(catalogWith({ endpoint })).endpoints[0].price
     const cost = (price: Price, audioMillis: number) => costOf(price, { ...none, input: 9, output: 9, audioMillis })
     const groq = priceOf(byHour)
@@ -122,7 +122,7 @@ describe("transcription models of a catalog file", () => {
   })
 
   it.prop(
-    "cost never less than their time is worth, and never a whole picodollar more",
+    "never cost less than the exact price of the time, and always less than a picodollar more",
     { millis: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100_000_000 })) },
     ({ millis }) => {
       const [{ price }] = only(catalogWith()).endpoints
@@ -131,7 +131,7 @@ describe("transcription models of a catalog file", () => {
     }
   )
 
-  it("and the rest of the example in the README load as they are written there", () => {
+  it("load from the example in the README", () => {
     const [, example = ""] = /### The catalog[^]*?```json\n([^]*?)```/.exec(readText("README.md") ?? "") ?? []
     const { models, providers } = Result.getOrThrow(loadCatalog(example))
     assert.deepStrictEqual(
@@ -141,7 +141,7 @@ describe("transcription models of a catalog file", () => {
     assert.strictEqual(providers.get("speaches")?.baseUrlEnv, "SPEACHES_BASE_URL")
   })
 
-  it.effect("of an operator stand beside the shipped ones, and replace them by id", () =>
+  it.effect("of an operator are added to the shipped ones, and replace them by id", () =>
     Effect.gen(function* () {
       const local = { id: "whisper-local", endpoints: [{ provider: "speaches", price_usd_per_audio_hour: 0 }] }
       const cheaper = { id: "whisper-1", endpoints: [{ provider: "openai", price_usd_per_audio_hour: "0.1" }] }

@@ -8,7 +8,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 
-import { Catalog, loadReplacementCatalog, serve } from "../../src/catalog/Catalog.ts"
+import { Catalog, loadReplacementCatalog, servedCatalog } from "../../src/catalog/Catalog.ts"
 import { axes } from "../../src/catalog/Model.ts"
 import * as Accounts from "../../src/catalog/ProviderAccounts.ts"
 import { replayJson, replayed, replayText } from "../../src/cli/RouteReplay.ts"
@@ -43,11 +43,11 @@ const layerOnly = Layer.provideMerge(
   Router.layer,
   Layer.effect(
     Catalog,
-    Effect.map(Effect.fromResult(loadReplacementCatalog(catalogText)), (assembly) =>
+    Effect.map(Effect.fromResult(loadReplacementCatalog(catalogText)), (data) =>
       Catalog.of(
-        serve(
-          assembly,
-          Accounts.simulated(assembly.providers.values(), () => "")
+        servedCatalog(
+          data,
+          Accounts.simulated(data.providers.values(), () => "")
         )
       )
     )

@@ -1,10 +1,11 @@
 /**
- * Turns catalog files into providers and models: defaults filled in, later files laid over earlier ones by id. What the
- * schema cannot see is checked here and in `PriceFromFile`: references, duplicates, prices that contradict themselves.
+ * Turns catalog files into providers and models: fills in the defaults and merges the files by id. What the schema
+ * cannot express is checked here, in `EndpointsFromFile` and in `PriceFromFile`: references between entries,
+ * duplicates, contradictory prices.
  */
 import { Result } from "effect"
 
-import { endpointId, modelId, providerId } from "../domain/Ids.ts"
+import { modelId, providerId } from "../domain/Ids.ts"
 import type { ReasoningTier } from "../domain/Reasoning.ts"
 import {
   type CatalogFile,
@@ -14,17 +15,18 @@ import {
   type ProviderEntry,
   type TranscriptionModelEntry
 } from "./CatalogFile.ts"
-import { type Endpoint, type Model, perAxis, type Profile, type ProtocolName } from "./Model.ts"
-import { type PricedEntry, priceOf } from "./PriceFromFile.ts"
+import { type EndpointList, endpointsOf, type ProvidersById } from "./EndpointsFromFile.ts"
+import { type Model, perAxis, type Profile } from "./Model.ts"
 import type { Provider } from "./Provider.ts"
 
-export interface Assembly {
+/** The merged content of catalog files, by id, whether or not any provider is switched on. */
+export interface CatalogData {
   readonly providers: ReadonlyMap<string, Provider>
   readonly models: ReadonlyMap<string, Model>
 }
 
-/** Later files add to earlier ones, or replace a provider or a model of the same id as a whole. */
-export const assemble = (files: ReadonlyArray<CatalogFile>): CatalogResult<Assembly> =>
+/** A provider or model of a later file replaces the earlier one of the same id as a whole. */
+export const mergeCatalogFiles = (files: ReadonlyArray<CatalogFile>): CatalogResult<CatalogData> =>
   Result.gen(function* () {
     const providers = new Map<string, Provider>()
     const models = new Map<string, Model>()
@@ -47,7 +49,7 @@ export const assemble = (files: ReadonlyArray<CatalogFile>): CatalogResult<Assem
     return { providers, models }
   })
 
-/** `entries`, unless two of them have one id. */
+/** `entries`, or a fault when two of them have the same id. */
 const distinct = <Entry extends { readonly id: string }>(
   list: string,
   entries: ReadonlyArray<Entry>
@@ -63,7 +65,7 @@ const distinct = <Entry extends { readonly id: string }>(
   return Result.succeed(entries)
 }
 
-/** `model`, unless one of the other kind has its id. */
+/** `model`, or a fault when a model of the other kind has the same id. */
 const ofOneKind = (models: ReadonlyMap<string, Model>, model: Model, path: string): CatalogResult<Model> => {
   const earlier = models.get(model.id)
   return earlier === undefined || earlier.kind === model.kind
@@ -84,9 +86,7 @@ const providerOf = (entry: ProviderEntry): Provider => {
   }
 }
 
-type Providers = ReadonlyMap<string, Provider>
-
-const chatModelOf = (entry: ModelEntry, path: string, providers: Providers): CatalogResult<Model> =>
+const chatModelOf = (entry: ModelEntry, path: string, providers: ProvidersById): CatalogResult<Model> =>
   Result.gen(function* () {
     const endpoints = yield* endpointsOf(entry, path, providers)
     const reasoning = yield* reasoningOf(entry, path)
@@ -111,23 +111,23 @@ const chatModelOf = (entry: ModelEntry, path: string, providers: Providers): Cat
     }
   })
 
-/** Tokens that a transcription model reads and writes when its entry does not say: more than a whole upload holds. */
+/** The default limits of a transcription model in tokens: more than the largest upload can contain. */
 const transcriptionWindow = 131_072
 
 const transcriptionModelOf = (
   entry: TranscriptionModelEntry,
   path: string,
-  providers: Providers
+  providers: ProvidersById
 ): CatalogResult<Model> => {
   const context_window = entry.context_window ?? transcriptionWindow
-  const list: EndpointList = {
+  const endpointList: EndpointList = {
     id: entry.id,
     protocol: "openai-transcription",
     context_window,
     max_output: entry.max_output ?? context_window,
     endpoints: entry.endpoints
   }
-  return Result.map(endpointsOf(list, path, providers), (endpoints) => ({
+  return Result.map(endpointsOf(endpointList, path, providers), (endpoints) => ({
     id: modelId(entry.id),
     kind: "transcription",
     created: unixSeconds(entry.released),
@@ -144,64 +144,6 @@ const transcriptionModelOf = (
   }))
 }
 
-/** What the entries of both kinds say of their endpoints. */
-interface EndpointList {
-  readonly id: string
-  /** Left out: each endpoint's own, else its provider's. */
-  readonly protocol?: ProtocolName
-  readonly context_window: number
-  readonly max_output: number
-  readonly endpoints: readonly [EndpointEntry, ...Array<EndpointEntry>]
-}
-
-type EndpointEntry = Omit<ModelEntry["endpoints"][number], keyof PricedEntry> & PricedEntry
-
-const endpointsOf = (model: EndpointList, path: string, providers: Providers): CatalogResult<Model["endpoints"]> =>
-  Result.gen(function* () {
-    const [first, ...others] = model.endpoints
-    const head = yield* endpointOf(model, first, `${path}.endpoints[0]`, providers)
-    const rest: Array<Endpoint> = []
-    for (const [index, other] of others.entries()) {
-      rest.push(yield* endpointOf(model, other, `${path}.endpoints[${index + 1}]`, providers))
-    }
-    const endpoints: Model["endpoints"] = [head, ...rest]
-    const twice = endpoints.findIndex(({ id }, index) => endpoints.findIndex((endpoint) => endpoint.id === id) < index)
-    return twice === -1
-      ? endpoints
-      : yield* Result.fail(catalogFault(`${path}.endpoints[${twice}].provider`, "serves this model already"))
-  })
-
-const endpointOf = (
-  model: EndpointList,
-  entry: EndpointEntry,
-  path: string,
-  providers: Providers
-): CatalogResult<Endpoint> =>
-  Result.gen(function* () {
-    const provider = providers.get(entry.provider)
-    if (provider === undefined) {
-      return yield* Result.fail(
-        catalogFault(`${path}.provider`, `"${entry.provider}" is not a provider of this catalog`)
-      )
-    }
-    const contextWindow = entry.context_window ?? model.context_window
-    const maxOutputTokens = entry.max_output ?? model.max_output
-    if (maxOutputTokens > contextWindow) {
-      return yield* Result.fail(
-        catalogFault(path, `max_output ${maxOutputTokens} exceeds context_window ${contextWindow}`)
-      )
-    }
-    return {
-      id: endpointId(`${provider.id}/${model.id}`),
-      provider: provider.id,
-      upstream: entry.upstream ?? model.id,
-      protocol: model.protocol ?? entry.protocol ?? provider.protocol,
-      price: yield* priceOf(entry, path),
-      contextWindow,
-      maxOutputTokens
-    }
-  })
-
 const reasoningOf = (entry: ModelEntry, path: string): CatalogResult<Model["reasoning"]> => {
   const { budget_tokens: budgetTokens, efforts = [], support } = entry.reasoning ?? { support: "none" as const }
   if (support === "none" && (efforts.length > 0 || budgetTokens !== undefined)) {
@@ -215,11 +157,11 @@ const reasoningOf = (entry: ModelEntry, path: string): CatalogResult<Model["reas
   return Result.succeed({ support, efforts, ...(budgetTokens && { budgetTokens }) })
 }
 
-/** Skill of a model nobody measured: it may do everyday work, and is not sent anything hard. */
-const unmeasured = 0.4
-const unmeasuredProfile: Profile = perAxis(() => unmeasured)
+/** The level of a model without a profile on every axis: enough for easy requests, and too low for difficult ones. */
+const unmeasuredLevel = 0.4
+const unmeasuredProfile: Profile = perAxis(() => unmeasuredLevel)
 
-/** The tier's own figures, else those of the nearest tier, the one with less thinking first. */
+/** Which profile a tier uses, in order of preference: its own, then that of the nearest tier, less reasoning first. */
 const nearestTiers = {
   none: ["none", "low", "high"],
   low: ["low", "none", "high"],
@@ -243,7 +185,7 @@ const profilesOf = (entry: ModelEntry, path: string): CatalogResult<Model["profi
   return Result.succeed(Object.fromEntries(served.map((tier) => [tier, profileOf(tier)])))
 }
 
-/** Seconds since 1970 of a date `YYYY-MM` or `YYYY-MM-DD`, in UTC; 0 where the catalog gives none. */
+/** Unix seconds of a date `YYYY-MM` or `YYYY-MM-DD`, in UTC; 0 where the catalog gives none. */
 const unixSeconds = (date = "1970"): number => {
   const [year = 1970, month = 1, day = 1] = date.split("-").map(Number)
   return Date.UTC(year, month - 1, day) / 1_000

@@ -1,0 +1,78 @@
+/**
+ * Converts the endpoint entries of a model in a catalog file. Checks what the schema cannot express: the provider
+ * exists, it is named once, and no endpoint has more output than context.
+ */
+import { Result } from "effect"
+
+import { endpointId } from "../domain/Ids.ts"
+import { type CatalogResult, catalogFault, type ModelEntry } from "./CatalogFile.ts"
+import type { Endpoint, Model, ProtocolName } from "./Model.ts"
+import { type PricedEntry, priceOf } from "./PriceFromFile.ts"
+import type { Provider } from "./Provider.ts"
+
+export type ProvidersById = ReadonlyMap<string, Provider>
+
+/** The fields about endpoints that the entries of chat models and of transcription models share. */
+export interface EndpointList {
+  readonly id: string
+  /** When left out, each endpoint has its own protocol, or else that of its provider. */
+  readonly protocol?: ProtocolName
+  readonly context_window: number
+  readonly max_output: number
+  readonly endpoints: readonly [EndpointEntry, ...Array<EndpointEntry>]
+}
+
+type EndpointEntry = Omit<ModelEntry["endpoints"][number], keyof PricedEntry> & PricedEntry
+
+/** The endpoints of a model entry, in order of preference. A provider may serve a model only once. */
+export const endpointsOf = (
+  model: EndpointList,
+  path: string,
+  providers: ProvidersById
+): CatalogResult<Model["endpoints"]> =>
+  Result.gen(function* () {
+    const [first, ...others] = model.endpoints
+    const head = yield* endpointOf(model, first, `${path}.endpoints[0]`, providers)
+    const rest: Array<Endpoint> = []
+    for (const [index, other] of others.entries()) {
+      rest.push(yield* endpointOf(model, other, `${path}.endpoints[${index + 1}]`, providers))
+    }
+    const endpoints: Model["endpoints"] = [head, ...rest]
+    const duplicate = endpoints.findIndex(
+      ({ id }, index) => endpoints.findIndex((endpoint) => endpoint.id === id) < index
+    )
+    return duplicate === -1
+      ? endpoints
+      : yield* Result.fail(catalogFault(`${path}.endpoints[${duplicate}].provider`, "serves this model already"))
+  })
+
+const endpointOf = (
+  model: EndpointList,
+  entry: EndpointEntry,
+  path: string,
+  providers: ProvidersById
+): CatalogResult<Endpoint> =>
+  Result.gen(function* () {
+    const provider = providers.get(entry.provider)
+    if (provider === undefined) {
+      return yield* Result.fail(
+        catalogFault(`${path}.provider`, `"${entry.provider}" is not a provider of this catalog`)
+      )
+    }
+    const contextWindow = entry.context_window ?? model.context_window
+    const maxOutputTokens = entry.max_output ?? model.max_output
+    if (maxOutputTokens > contextWindow) {
+      return yield* Result.fail(
+        catalogFault(path, `max_output ${maxOutputTokens} exceeds context_window ${contextWindow}`)
+      )
+    }
+    return {
+      id: endpointId(`${provider.id}/${model.id}`),
+      provider: provider.id,
+      upstream: entry.upstream ?? model.id,
+      protocol: model.protocol ?? entry.protocol ?? provider.protocol,
+      price: yield* priceOf(entry, path),
+      contextWindow,
+      maxOutputTokens
+    }
+  })
