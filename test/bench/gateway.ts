@@ -13,7 +13,7 @@ import process from "node:process"
 import { text as readAll } from "node:stream/consumers"
 import { setTimeout as pause } from "node:timers/promises"
 
-import { quantile } from "../../tools/router-training/Measures.ts"
+import { quantile } from "../../tools/router-training/Metrics.ts"
 import { GatewayProcess } from "../support/GatewayProcess.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
 

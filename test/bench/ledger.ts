@@ -21,7 +21,7 @@ import { type Picodollars, picodollars } from "../../src/domain/Money.ts"
 import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
 import { verify } from "../../src/ledger/Verify.ts"
 import { Database } from "../../src/sql/Database.ts"
-import { quantile } from "../../tools/router-training/Measures.ts"
+import { quantile } from "../../tools/router-training/Metrics.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
 
 const callers = 64

@@ -10,7 +10,7 @@ import { Result, Schema } from "effect"
 import { axes } from "../../src/catalog/Model.ts"
 import { trainedDemand } from "../../src/routing/TrainedDemand.ts"
 import { readWeights, shippedWeights } from "../../src/routing/Weights.ts"
-import { areaUnderCurve } from "../../tools/router-training/Measures.ts"
+import { areaUnderCurve } from "../../tools/router-training/Metrics.ts"
 import { requestOf } from "./TestModels.ts"
 
 const Row = Schema.fromJsonString(

@@ -6,7 +6,7 @@ import type { ChatRequest } from "../../src/domain/Conversation.ts"
 import type { Effort } from "../../src/domain/Reasoning.ts"
 import { estimatePromptTokens } from "../../src/domain/TokenCount.ts"
 import { Router } from "../../src/routing/Router.ts"
-import { quantile } from "../../tools/router-training/Measures.ts"
+import { quantile } from "../../tools/router-training/Metrics.ts"
 import { audio, image, modelOf, requestOf } from "./TestModels.ts"
 
 /** The shipped catalog with every provider switched on. */

@@ -1,6 +1,6 @@
 /**
- * How good the router is, measured on rows that its weights have not seen: every fold of the data is predicted by
- * weights that were trained on the other folds.
+ * Evaluates the router by cross-validation: every fold of the data is predicted with weights that were trained on the
+ * other folds, so no row is predicted with weights that have seen it.
  */
 import { Clock, Effect, Stream } from "effect"
 
@@ -9,48 +9,53 @@ import { textRequest } from "../../src/domain/Conversation.ts"
 import { estimatePromptTokens } from "../../src/domain/TokenCount.ts"
 import type { Demand, DemandModel } from "../../src/routing/Demand.ts"
 import { rankModels, shortfall } from "../../src/routing/Ranking.ts"
-import { chatKind } from "./ChatKinds.ts"
-import { type Dice, dice } from "./Dice.ts"
-import { chatKindOf } from "./Labels.ts"
-import { areaUnderCurve, type Outcome, quantile } from "./Measures.ts"
-import { emptySurvey, type Grouping, groupingsOf, note, scoredBy } from "./Outcomes.ts"
-import { optionsAnew, typos, wrapped } from "./Perturb.ts"
-import { type PricedModel, pricedModelsOf } from "./Pool.ts"
-import { type Row, rowsOf, setOf } from "./Rows.ts"
-import { heldOutWrappers } from "./Wrappers.ts"
+import { chatCategory } from "./ChatCategories.ts"
+import { countRow, emptyStatistics, groupScores, type ModelGroups, modelGroupsOf } from "./DatasetStatistics.ts"
+import { chatCategoryOf } from "./Labels.ts"
+import { areaUnderCurve, type Outcome, quantile } from "./Metrics.ts"
+import { poolModelsOf, type PoolRow } from "./ModelPool.ts"
+import { heldOutWrappers, withOtherOptionMarks, withTypos, withWrapper } from "./Perturbations.ts"
+import { datasetOf, type Row, rowsOf } from "./Rows.ts"
+import { type SeededRandom, seededRandom } from "./SeededRandom.ts"
 
-/** Two models to tell apart, as profiles: a strong one of its day and an open one of the class below. */
-const flat = (skill: number, peaks: { readonly [A in Axis]?: number }): Profile =>
-  perAxis((axis) => peaks[axis] ?? skill)
-const strong = flat(0.5, { math: 0.45, reasoning: 0.45, agentic: 0.42 })
-const weak = flat(0.35, { coding: 0.25, math: 0.18, reasoning: 0.25, agentic: 0.2 })
+/** The profiles of two made-up models to route between: a strong model, and an open model of the next lower class. */
+const flatProfile = (skill: number, exceptions: { readonly [A in Axis]?: number }): Profile =>
+  perAxis((axis) => exceptions[axis] ?? skill)
+const strong = flatProfile(0.5, { math: 0.45, reasoning: 0.45, agentic: 0.42 })
+const weak = flatProfile(0.35, { coding: 0.25, math: 0.18, reasoning: 0.25, agentic: 0.2 })
 
-/** What routing between the two is decided by. */
-const gainExpected = (levels: Demand["levels"]): number => {
+/** The score by which a router between the two models decides: the difference of their distances. */
+const expectedGain = (levels: Demand["levels"]): number => {
   const distance = shortfall(levels)
   return distance(weak) - distance(strong)
 }
 
-/** What models are known to differ most at in chat, and least. */
-const kindsThatGain = ["math", "coding", "reasoning", "fermi", "extraction"]
-const kindsThatGainLittle = ["creative", "writing", "roleplay", "knowledge", "smalltalk"]
+/** Categories of chat in which models are known to differ most, and least. */
+const categoriesOfHighGain = ["math", "coding", "reasoning", "fermi", "extraction"]
+const categoriesOfLowGain = ["creative", "writing", "roleplay", "knowledge", "smalltalk"]
 
-/** One row of chat as it was predicted. */
-export interface ChatFinding {
-  readonly kind: string
+/** The prediction for one row of chat. */
+export interface ChatPrediction {
+  readonly category: string
   readonly grade: number | undefined
+  /** The expected gain. */
   readonly score: number
-  /** Whether its own axis was the highest of all; `undefined` when its kind has none. */
-  readonly right: boolean | undefined
+  /** Whether the axis of the category had the highest level; `undefined` for a category without an axis. */
+  readonly correct: boolean | undefined
 }
 
-/** Share of pairs in which what gains more has the higher score. */
-export const orderOf = (rows: ReadonlyArray<ChatFinding>): { readonly kinds: number; readonly grades: number } => {
-  const scores = (which: (row: ChatFinding) => boolean) => rows.filter(which).map(({ score }) => score)
+/**
+ * The share of pairs in which the prompt with more gain has the higher score: over pairs of categories with high and
+ * low gain, and over pairs of grades above and below 3. NaN without such pairs.
+ */
+export const pairwiseOrder = (
+  rows: ReadonlyArray<ChatPrediction>
+): { readonly categories: number; readonly grades: number } => {
+  const scores = (which: (row: ChatPrediction) => boolean) => rows.filter(which).map(({ score }) => score)
   return {
-    kinds: areaUnderCurve(
-      scores(({ kind }) => kindsThatGain.includes(kind)),
-      scores(({ kind }) => kindsThatGainLittle.includes(kind))
+    categories: areaUnderCurve(
+      scores(({ category }) => categoriesOfHighGain.includes(category)),
+      scores(({ category }) => categoriesOfLowGain.includes(category))
     ),
     grades: areaUnderCurve(
       scores(({ grade }) => (grade ?? 3) > 3),
@@ -59,125 +64,142 @@ export const orderOf = (rows: ReadonlyArray<ChatFinding>): { readonly kinds: num
   }
 }
 
-export interface Findings {
+/** What was collected over all folds. */
+export interface EvaluationResults {
+  /** By data set, with the mean of the weak models. */
   readonly outcomes: Map<string, Array<Outcome>>
-  /** The same with the best of the weak models in place of their mean, as a router between two models has it. */
-  readonly outcomesOfOneWeak: Map<string, Array<Outcome>>
-  /** Rows of chat per set. */
-  readonly chat: Map<string, Array<ChatFinding>>
-  /** Rows that say what every model's answer was worth and cost. */
-  readonly priced: Array<PricedModel>
-  /** Some prompts of every set, to try the shipped catalog on. */
-  readonly prompts: Array<{ readonly set: string; readonly prompt: string }>
+  /** The same with only the best of the weak models, as for a router between two models. */
+  readonly outcomesOfBestWeak: Map<string, Array<Outcome>>
+  /** Rows of chat by data set. */
+  readonly chat: Map<string, Array<ChatPrediction>>
+  /** Rows with a score and a cost for every model. */
+  readonly pool: Array<PoolRow>
+  /** Some prompts of every data set, to measure stability and latency with the shipped catalog. */
+  readonly prompts: Array<string>
 }
 
-/** A set gives at most so many prompts to measure stability on. */
-const promptsPerSet = 60
-
-/** Adds what the rows of one fold show. */
-export const measure = Effect.fnUntraced(function* (findings: Findings, { demand, directories, inFold }: Trial) {
-  const rows = rowsOf(directories)
-  const survey = emptySurvey()
-  yield* Stream.runForEachArray(rows, (chunk) => Effect.sync(() => chunk.forEach((row) => note(survey, row))))
-  const groupings = groupingsOf(survey)
-  const taken = new Map<string, number>()
-  const one = (row: Row): void => {
-    if (!inFold(row)) return
-    const { levels } = demand.predict(textRequest(row.prompt))
-    const score = gainExpected(levels)
-    const grouping = groupings.get(setOf(row))
-    const compare = (into: Findings["outcomes"], pair: Pick<Grouping, "strong" | "weak">): void => {
-      const scores = scoredBy(row, pair)
-      if (scores === undefined) return
-      const outcomes = into.get(setOf(row)) ?? []
-      outcomes.push({ ...scores, score })
-      into.set(setOf(row), outcomes)
-    }
-    if (grouping !== undefined) {
-      compare(findings.outcomes, grouping)
-      compare(findings.outcomesOfOneWeak, { ...grouping, weak: new Set([grouping.bestWeak]) })
-    }
-    const models = pricedModelsOf(row)
-    if (models !== undefined) findings.priced.push({ models, levels })
-    const kind = chatKindOf(row)
-    if (kind !== undefined) {
-      const { axis } = chatKind(kind)
-      const right = axis && axes.every((other) => levels[other] <= levels[axis])
-      const rows = findings.chat.get(setOf(row)) ?? []
-      rows.push({ kind, grade: row.grade, right, score })
-      findings.chat.set(setOf(row), rows)
-    }
-    const count = taken.get(setOf(row)) ?? 0
-    taken.set(setOf(row), count + 1)
-    if (count < promptsPerSet) findings.prompts.push({ set: setOf(row), prompt: row.prompt })
-  }
-  yield* Stream.runForEachArray(rows, (chunk) => Effect.sync(() => chunk.forEach(one)))
+export const emptyResults = (): EvaluationResults => ({
+  outcomes: new Map(),
+  outcomesOfBestWeak: new Map(),
+  chat: new Map(),
+  pool: [],
+  prompts: []
 })
 
-export interface Trial {
-  readonly demand: DemandModel
+/** How many prompts of each data set stability is measured on. */
+const promptsPerDataset = 60
+
+export interface FoldOptions {
+  readonly demandModel: DemandModel
   readonly directories: ReadonlyArray<string>
   readonly inFold: (row: Row) => boolean
 }
 
-export const perturbations: Readonly<Record<string, (text: string, dice: Dice) => string>> = {
-  "typing errors (3% of letters)": (text, random) => typos(text, 0.03, random),
-  "another wrapper, translated or not": (text, random) => wrapped(text, heldOutWrappers, random),
-  "options set out another way": optionsAnew,
-  "all of them": (text, random) => optionsAnew(wrapped(typos(text, 0.02, random), heldOutWrappers, random), random)
+const appendTo = <A>(lists: Map<string, Array<A>>, key: string, item: A): void => {
+  const list = lists.get(key)
+  if (list === undefined) lists.set(key, [item])
+  else list.push(item)
 }
 
-export interface Steadiness {
-  /** Share of prompts that keep their model, per perturbation, among those that it changes. */
+/** Predicts the rows of one fold, and adds the outcomes to `results`. */
+export const evaluateFold = Effect.fnUntraced(function* (
+  results: EvaluationResults,
+  { demandModel, directories, inFold }: FoldOptions
+) {
+  const rows = rowsOf(directories)
+  const statistics = emptyStatistics()
+  yield* Stream.runForEachArray(rows, (chunk) => Effect.sync(() => chunk.forEach((row) => countRow(statistics, row))))
+  const groupsByDataset = modelGroupsOf(statistics)
+  const promptCounts = new Map<string, number>()
+  const evaluateRow = (row: Row): void => {
+    if (!inFold(row)) return
+    const dataset = datasetOf(row)
+    const { levels } = demandModel.predict(textRequest(row.prompt))
+    const score = expectedGain(levels)
+    const groups = groupsByDataset.get(dataset)
+    const compare = (outcomes: EvaluationResults["outcomes"], pair: Pick<ModelGroups, "strong" | "weak">): void => {
+      const scores = groupScores(row, pair)
+      if (scores !== undefined) appendTo(outcomes, dataset, { ...scores, score })
+    }
+    if (groups !== undefined) {
+      compare(results.outcomes, groups)
+      compare(results.outcomesOfBestWeak, { ...groups, weak: new Set([groups.bestWeak]) })
+    }
+    const models = poolModelsOf(row)
+    if (models !== undefined) results.pool.push({ models, levels })
+    const category = chatCategoryOf(row)
+    if (category !== undefined) {
+      const { axis } = chatCategory(category)
+      const correct = axis && axes.every((other) => levels[other] <= levels[axis])
+      appendTo(results.chat, dataset, { category, grade: row.grade, correct, score })
+    }
+    const count = promptCounts.get(dataset) ?? 0
+    promptCounts.set(dataset, count + 1)
+    if (count < promptsPerDataset) results.prompts.push(row.prompt)
+  }
+  yield* Stream.runForEachArray(rows, (chunk) => Effect.sync(() => chunk.forEach(evaluateRow)))
+})
+
+const perturbations: Readonly<Record<string, (text: string, random: SeededRandom) => string>> = {
+  "typing errors (3% of letters)": (text, random) => withTypos(text, 0.03, random),
+  "another wrapper, translated or not": (text, random) => withWrapper(text, heldOutWrappers, random),
+  "options set out another way": withOtherOptionMarks,
+  "all of them": (text, random) =>
+    withOtherOptionMarks(withWrapper(withTypos(text, 0.02, random), heldOutWrappers, random), random)
+}
+
+export interface Stability {
+  /** By perturbation, the share of the prompts changed by it that keep their model. */
   readonly kept: ReadonlyMap<string, number>
-  /** Share of prompts per chosen model. */
+  /** The share of prompts per chosen model. */
   readonly mix: ReadonlyMap<string, number>
 }
 
-/** The first choice among `models` for each prompt, and whether it stays under perturbation. */
-export const steadinessOf = (
+/** Which of `models` is ranked first for each prompt, and whether it stays first when the prompt is perturbed. */
+export const stabilityOf = (
   models: ReadonlyArray<Model>,
-  demand: DemandModel,
+  demandModel: DemandModel,
   prompts: ReadonlyArray<string>
-): Steadiness => {
-  const choice = (prompt: string): string => {
+): Stability => {
+  const choose = (prompt: string): string => {
     const request = { ...textRequest(prompt), reasoning: { effort: "high", exclude: false } } as const
-    const ask = { request, promptTokens: estimatePromptTokens(request), allowed: undefined }
-    return rankModels(models, ask, demand).candidates[0]?.model.id ?? ""
+    const routingRequest = { request, promptTokens: estimatePromptTokens(request), allowed: undefined }
+    return rankModels(models, routingRequest, demandModel).candidates[0]?.model.id ?? ""
   }
-  const chosen = prompts.map((prompt) => [prompt, choice(prompt)] as const)
+  const chosen = prompts.map((prompt) => [prompt, choose(prompt)] as const)
   const mix = new Map<string, number>()
   for (const [, model] of chosen) mix.set(model, (mix.get(model) ?? 0) + 1 / chosen.length)
   const kept = Object.entries(perturbations).map(([name, perturb]) => {
-    const random = dice(name.length)
-    const tried = chosen.map(([prompt, model]) => [perturb(prompt, random), prompt, model] as const)
-    const changed = tried.filter(([typed, prompt]) => typed !== prompt)
-    return [name, changed.filter(([typed, , model]) => choice(typed) === model).length / changed.length] as const
+    const random = seededRandom(name.length)
+    const variants = chosen.map(([prompt, model]) => [perturb(prompt, random), prompt, model] as const)
+    const changed = variants.filter(([variant, prompt]) => variant !== prompt)
+    return [name, changed.filter(([variant, , model]) => choose(variant) === model).length / changed.length] as const
   })
   return { kept: new Map(kept), mix }
 }
 
-export interface Latency {
+export interface LatencyMeasurement {
   readonly characters: number
   readonly p50Millis: number
   readonly p99Millis: number
 }
 
-/** How long a whole decision takes on texts of a length, after `warmUp` others. */
-export const latencyOf = (models: ReadonlyArray<Model>, demand: DemandModel, prompts: ReadonlyArray<string>) =>
-  Effect.map(Clock.Clock, (clock) => (characters: number): Latency => {
-    const long = prompts.join("\n\n")
+/** Decisions before the measurement, so that V8 has compiled the code, and decisions that are measured. */
+const warmUpDecisions = 500
+const measuredDecisions = 4_000
+
+/** Measures how long a decision takes, prediction and ranking together, on texts of a given length. */
+export const latencyOf = (models: ReadonlyArray<Model>, demandModel: DemandModel, prompts: ReadonlyArray<string>) =>
+  Effect.map(Clock.Clock, (clock) => (characters: number): LatencyMeasurement => {
+    const text = prompts.join("\n\n")
     const times: Array<number> = []
-    for (let index = 0; index < warmUp + decisions; index++) {
-      const from = (index * 997) % Math.max(1, long.length - characters)
-      const request = textRequest(long.slice(from, from + characters))
-      const ask = { request, promptTokens: estimatePromptTokens(request), allowed: undefined }
+    for (let index = 0; index < warmUpDecisions + measuredDecisions; index++) {
+      const from = (index * 997) % Math.max(1, text.length - characters)
+      const request = textRequest(text.slice(from, from + characters))
+      const routingRequest = { request, promptTokens: estimatePromptTokens(request), allowed: undefined }
       const startedAt = clock.monotonicTimeNanosUnsafe()
-      rankModels(models, ask, demand)
-      if (index >= warmUp) times.push(Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e6)
+      rankModels(models, routingRequest, demandModel)
+      if (index >= warmUpDecisions) times.push(Number(clock.monotonicTimeNanosUnsafe() - startedAt) / 1e6)
     }
     return { characters, p50Millis: quantile(times, 0.5), p99Millis: quantile(times, 0.99) }
   })
-
-const warmUp = 500
-const decisions = 4_000

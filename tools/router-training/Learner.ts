@@ -1,53 +1,71 @@
 /**
- * How the weights are learned. Skills: logistic regression, one per axis, by gradient steps whose size shrinks with
- * what a weight has already moved. Difficulty: ridge regression by dual coordinate ascent, which needs one number per
- * example and finds the exact optimum, over the same words and, with the skills fixed, over the look of the text.
+ * How the weights are learned. Skills: one logistic regression per axis, by stochastic gradient descent with Adagrad.
+ * Difficulty: ridge regression by dual coordinate ascent, which needs one number per example and converges to the exact
+ * optimum. It uses the same hashed features and, with the skills fixed, the surface features.
  */
 import { axes } from "../../src/catalog/Model.ts"
-import { bucketCount } from "../../src/routing/TextFeatures.ts"
+import { textRequest } from "../../src/domain/Conversation.ts"
+import { writeSurfaceFeatures } from "../../src/routing/SurfaceFeatures.ts"
+import { bucketCount, extractTextFeatures, lengthScale, makeTextFeatures } from "../../src/routing/TextFeatures.ts"
 import { columns, crossInputs, denseInputs, difficultyColumn, type Weights } from "../../src/routing/Weights.ts"
 
-/** One text as the learner sees it: buckets with their values, of length 1 together, and the look of the text. */
+/** The inputs of the model for one text. */
 export interface Example {
+  /** The buckets in use, and their values, which form a vector of length 1. */
   readonly buckets: Int32Array
   readonly values: Float32Array
+  /** The surface features and the constant 1. */
   readonly dense: Float32Array
-  /** What `values` are multiplied by for difficulty. */
+  /** The factor of `values` in the prediction of difficulty. */
   readonly scale: number
 }
 
+const features = makeTextFeatures()
+
+/** Extracts the features of a prompt exactly as the router does from a request. */
+export const exampleOf = (prompt: string): Example => {
+  extractTextFeatures(textRequest(prompt), features)
+  const dense = new Float32Array(denseInputs).fill(1)
+  writeSurfaceFeatures(features, dense)
+  const buckets = features.used.slice(0, features.usedCount)
+  const norm = features.total > 0 ? 1 / features.total : 0
+  const values = Float32Array.from(buckets, (bucket) => Math.sqrt((features.counts[bucket] ?? 0) * norm))
+  return { buckets, values, dense, scale: lengthScale(features.total) }
+}
+
+/** The weights during training, before quantisation. Laid out as in `Weights`. */
 export interface Learner {
   readonly table: Float32Array
   readonly dense: Float32Array
   readonly cross: Float32Array
-  /** How far each set lies from what its texts say, by the name of the set. Not part of the weights. */
+  /** A bias of difficulty per data set, by name. Not part of the weights that are shipped. */
   readonly offsets: Map<string, number>
-  /** Sums of squared gradients. */
-  readonly tableMoved: Float32Array
-  readonly denseMoved: Float32Array
+  /** Sums of squared gradients, for Adagrad. */
+  readonly tableSquares: Float32Array
+  readonly denseSquares: Float32Array
 }
 
-/** Knows nothing but the gain of a text of which nothing is known. */
-export const makeLearner = (usualGain: number): Learner => {
+/** All weights are 0, except for the bias of difficulty. */
+export const makeLearner = (typicalGain: number): Learner => {
   const dense = new Float32Array(columns * denseInputs)
-  // The last input is always 1.
-  dense[difficultyColumn * denseInputs + denseInputs - 1] = usualGain
+  // The last input is the constant 1.
+  dense[difficultyColumn * denseInputs + denseInputs - 1] = typicalGain
   return {
     table: new Float32Array(bucketCount * columns),
     dense,
     cross: new Float32Array(crossInputs),
     offsets: new Map(),
-    tableMoved: new Float32Array(bucketCount * columns),
-    denseMoved: new Float32Array(columns * denseInputs)
+    tableSquares: new Float32Array(bucketCount * columns),
+    denseSquares: new Float32Array(columns * denseInputs)
   }
 }
 
-/** The look of a text counts this much of a word, so that many words outweigh it. */
+/** Dense inputs are scaled down against hashed features, so that many words outweigh them. */
 const denseScale = 0.3
-/** Of the offset of a set: it gives way long before the weights do. */
+/** The bias of a data set is scaled up, so that it absorbs a difference between data sets before the weights do. */
 const offsetScale = 3
-const rate = 0.35
-const ridgeOfSkills = 2e-6
+const learningRate = 0.35
+const skillRegularisation = 2e-6
 
 const sumOf = (learner: Learner, column: number, { buckets, dense, values }: Example, scale = 1): number => {
   let sum = 0
@@ -60,10 +78,11 @@ const sumOf = (learner: Learner, column: number, { buckets, dense, values }: Exa
   return sum
 }
 
+/** The predicted skills, 0 to 1 per axis. */
 export const skillsOf = (learner: Learner, example: Example): Float64Array =>
   Float64Array.from(axes, (_, axis) => 1 / (1 + Math.exp(-sumOf(learner, axis, example))))
 
-/** One step towards `targets`, 0 to 1 per axis; answers the loss before it, in nats. */
+/** One gradient step towards `targets`, 0 to 1 per axis. Returns the loss before the step, in nats. */
 export const learnSkills = (
   learner: Learner,
   example: Example,
@@ -78,21 +97,26 @@ export const learnSkills = (
     loss -= target * Math.log(skill + 1e-9) + (1 - target) * Math.log(1 - skill + 1e-9)
     const gradient = weight * (skill - target)
     for (let index = 0; index < buckets.length; index++) {
-      move(learner.table, learner.tableMoved, (buckets[index] ?? 0) * columns + axis, gradient * (values[index] ?? 0))
+      update(
+        learner.table,
+        learner.tableSquares,
+        (buckets[index] ?? 0) * columns + axis,
+        gradient * (values[index] ?? 0)
+      )
     }
     for (let input = 0; input < denseInputs; input++) {
       const step = gradient * (dense[input] ?? 0) * denseScale
-      move(learner.dense, learner.denseMoved, axis * denseInputs + input, step)
+      update(learner.dense, learner.denseSquares, axis * denseInputs + input, step)
     }
   }
   return loss
 }
 
-const move = (weights: Float32Array, moved: Float32Array, at: number, gradient: number): void => {
-  const total = (moved[at] ?? 0) + gradient * gradient
-  moved[at] = total
-  const weight = weights[at] ?? 0
-  weights[at] = weight - (rate * (gradient + ridgeOfSkills * weight)) / (1e-4 + Math.sqrt(total))
+const update = (weights: Float32Array, squares: Float32Array, index: number, gradient: number): void => {
+  const total = (squares[index] ?? 0) + gradient * gradient
+  squares[index] = total
+  const weight = weights[index] ?? 0
+  weights[index] = weight - (learningRate * (gradient + skillRegularisation * weight)) / (1e-4 + Math.sqrt(total))
 }
 
 export interface DifficultyStep {
@@ -100,18 +124,18 @@ export interface DifficultyStep {
   readonly skills: Float64Array
   readonly target: number
   readonly weight: number
-  /** Sets are graded and chosen differently; within one, targets are compared with its own offset. */
-  readonly set: string | undefined
-  /** The ridge: how many examples it takes to move a weight. */
+  /** The data set. Data sets are graded and selected differently, so each has a bias of its own. */
+  readonly dataset: string | undefined
+  /** The strength of the regularisation. */
   readonly ridge: number
 }
 
 /**
- * One coordinate of the dual: answers what to add to the example's own number, `alpha`, after having added it to the
- * weights.
+ * Optimises one coordinate of the dual problem and updates the weights accordingly. `alpha` is the example's dual
+ * variable. Returns the change to add to it.
  */
 export const learnDifficulty = (learner: Learner, step: DifficultyStep, alpha: number): number => {
-  const { example, ridge, set, skills, target, weight } = step
+  const { dataset, example, ridge, skills, target, weight } = step
   const { buckets, dense, scale, values } = example
   const denseSquare = denseScale ** 2
   let squares = 0
@@ -125,35 +149,35 @@ export const learnDifficulty = (learner: Learner, step: DifficultyStep, alpha: n
       crossed += skill * (dense[input] ?? 0) * (learner.cross[axis * denseInputs + input] ?? 0)
     }
   }
-  const offset = set === undefined ? 0 : (learner.offsets.get(set) ?? 0)
-  const norm = scale ** 2 + denseSquare * squares * (1 + skillSquares) + (set === undefined ? 0 : offsetScale ** 2)
+  const offset = dataset === undefined ? 0 : (learner.offsets.get(dataset) ?? 0)
+  const norm = scale ** 2 + denseSquare * squares * (1 + skillSquares) + (dataset === undefined ? 0 : offsetScale ** 2)
   const predicted = sumOf(learner, difficultyColumn, example, scale) + crossed + offset
   const change = (target - predicted - alpha / weight) / (1 / weight + norm / ridge)
-  const each = change / ridge
-  if (set !== undefined) learner.offsets.set(set, offset + each * offsetScale ** 2)
+  const scaledChange = change / ridge
+  if (dataset !== undefined) learner.offsets.set(dataset, offset + scaledChange * offsetScale ** 2)
   for (let index = 0; index < buckets.length; index++) {
     const at = (buckets[index] ?? 0) * columns + difficultyColumn
-    learner.table[at] = (learner.table[at] ?? 0) + each * scale * (values[index] ?? 0)
+    learner.table[at] = (learner.table[at] ?? 0) + scaledChange * scale * (values[index] ?? 0)
   }
   for (let input = 0; input < denseInputs; input++) {
-    const move = each * denseSquare * (dense[input] ?? 0)
+    const delta = scaledChange * denseSquare * (dense[input] ?? 0)
     const at = difficultyColumn * denseInputs + input
-    learner.dense[at] = (learner.dense[at] ?? 0) + move
+    learner.dense[at] = (learner.dense[at] ?? 0) + delta
     for (let axis = 0; axis < axes.length; axis++) {
       const crossAt = axis * denseInputs + input
-      learner.cross[crossAt] = (learner.cross[crossAt] ?? 0) + move * (skills[axis] ?? 0)
+      learner.cross[crossAt] = (learner.cross[crossAt] ?? 0) + delta * (skills[axis] ?? 0)
     }
   }
   return change
 }
 
-/** Rounded to small integers: per column the step fits the largest weight. */
+/** The weights for the router: the table rounded to 8 bits, with a scale per column that fits its largest weight. */
 export const quantise = (learner: Learner, origin: string): Weights => {
-  const steps = new Float32Array(columns)
+  const scales = new Float32Array(columns)
   for (let at = 0; at < learner.table.length; at++) {
     const column = at % columns
-    steps[column] = Math.max(steps[column] ?? 0, Math.abs(learner.table[at] ?? 0) / 127)
+    scales[column] = Math.max(scales[column] ?? 0, Math.abs(learner.table[at] ?? 0) / 127)
   }
-  const table = Int8Array.from(learner.table, (weight, at) => Math.round(weight / (steps[at % columns] || 1)))
-  return { table, scales: steps, dense: learner.dense, cross: learner.cross, origin }
+  const table = Int8Array.from(learner.table, (weight, at) => Math.round(weight / (scales[at % columns] || 1)))
+  return { table, scales, dense: learner.dense, cross: learner.cross, origin }
 }

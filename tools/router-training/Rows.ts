@@ -1,7 +1,7 @@
 /**
- * Training data: JSON Lines, one row per prompt. A row says what the prompt is about (`labels`, or a `category` or
- * `cluster` name), or how well models did on it (`scores`, or `strong` and `weak`), or both. Read as a stream, so that
- * the data may be larger than memory.
+ * Training data: JSON Lines, one row per prompt. A row states what the prompt is about (`labels` or `category`), or how
+ * well models did on it (`scores`, or `strong` and `weak`), or both. It is read as a stream, so that the data may be
+ * larger than memory.
  */
 import { Data, Effect, FileSystem, type PlatformError, Schema, Stream } from "effect"
 
@@ -10,19 +10,21 @@ const Score = Schema.NullOr(Schema.Finite)
 export const Row = Schema.Struct({
   id: Schema.optional(Schema.String),
   prompt: Schema.String,
-  /** Rows of one source weigh less the more there are. */
+  /** The more rows a source has, the less each of them counts. */
   source: Schema.optional(Schema.String),
   dataset: Schema.optional(Schema.String),
   licence: Schema.optional(Schema.String),
   labels: Schema.optional(Schema.Array(Schema.String)),
   category: Schema.optional(Schema.String),
-  /** Of chat: from 1, any model answers it well, over 3, usual for its category, to 5, only the best do. */
+  /** Of chat: 1, any model answers it well; 3, usual for its category; 5, only the best models answer it well. */
   grade: Schema.optional(Schema.Literals([1, 2, 3, 4, 5])),
+  /** Rows of one cluster are similar and stay in one fold. */
   cluster: Schema.optional(Schema.String),
-  /** Share of the answer that was right, 0 to 1, per model. */
+  /** How correct the answer of each model was, 0 to 1; null if it was not graded. */
   scores: Schema.optional(Schema.Record(Schema.String, Score)),
-  /** What each model's answer cost, in any one unit. */
+  /** The cost of each model's answer, in any unit that is the same in all rows. */
   cost: Schema.optional(Schema.Record(Schema.String, Score)),
+  /** The scores of two models to route between. */
   strong: Schema.optional(Score),
   weak: Schema.optional(Score)
 })
@@ -36,17 +38,17 @@ export class DataError extends Data.TaggedError("DataError")<{ readonly file: st
   }
 }
 
-/** What a row's numbers are compared within. */
-export const setOf = (row: Row): string => row.source ?? row.dataset ?? "unnamed"
+/** The name of the data set that a row belongs to. Scores are only compared within one data set. */
+export const datasetOf = (row: Row): string => row.source ?? row.dataset ?? "unnamed"
 
-/** Identifies a row wherever it stands. */
+/** Identifies a row independently of its position in the data. */
 export const rowKeyOf = (row: Row): string => row.id ?? row.prompt
 
-/** Licences that forbid commercial use, or that nobody has stated. */
+/** False for rows whose licence forbids commercial use or is stated as none. A row without the field may be used. */
 export const mayTrainOn = ({ licence }: Row): boolean =>
   licence === undefined || !/\bNC\b|\bno(ne)?\b|^$/i.test(licence)
 
-/** All rows of all files below the directories that end in `.jsonl`, in the order of their paths. */
+/** All rows of the `.jsonl` files in the directories and their subdirectories, in the order of their paths. */
 export const rowsOf = (directories: ReadonlyArray<string>): TrainingRows =>
   Stream.flatMap(Stream.fromArray(directories), rowsBelow)
 
@@ -65,7 +67,7 @@ const rowsBelow = (directory: string): TrainingRows =>
     })
   )
 
-/** A row that names no set belongs to that of its file. */
+/** A row that names no data set belongs to the data set of its file. */
 const rowsIn = (file: string): TrainingRows =>
   Stream.unwrap(Effect.map(FileSystem.FileSystem, (files) => files.stream(file))).pipe(
     Stream.decodeText,

@@ -3,11 +3,10 @@ import { assert, describe, it } from "@effect/vitest"
 import { textRequest } from "../../../src/domain/Conversation.ts"
 import { lengthScale } from "../../../src/routing/TextFeatures.ts"
 import { trainedDemand, typicalGain } from "../../../src/routing/TrainedDemand.ts"
-import { learnDifficulty, makeLearner, quantise, skillsOf } from "../../../tools/router-training/Learner.ts"
-import { exampleOf } from "../../../tools/router-training/Reading.ts"
+import { exampleOf, learnDifficulty, makeLearner, quantise, skillsOf } from "../../../tools/router-training/Learner.ts"
 
 describe("Learner", () => {
-  it("learns difficulty that the router reads the same way, in short texts and in long ones", () => {
+  it("learns a difficulty that the router then predicts, for short texts and for long ones", () => {
     const gains = [
       ["aldebaran", typicalGain + 0.03],
       ["sirius vega rigel ".repeat(200), typicalGain - 0.03],
@@ -18,7 +17,7 @@ describe("Learner", () => {
     for (let pass = 0; pass < 300; pass++) {
       gains.forEach(([text, target], at) => {
         const example = exampleOf(text)
-        const step = { example, skills: skillsOf(learner, example), target, weight: 1, set: undefined, ridge: 0.01 }
+        const step = { example, skills: skillsOf(learner, example), target, weight: 1, dataset: undefined, ridge: 0.01 }
         alphas[at] = (alphas[at] ?? 0) + learnDifficulty(learner, step, alphas[at] ?? 0)
       })
     }
@@ -29,7 +28,7 @@ describe("Learner", () => {
     }
   })
 
-  it("lets words count more in longer texts, and within bounds", () => {
+  it("lets words count more in longer texts, within bounds", () => {
     const [line, page, book] = [50, 1_000, 1e9].map(lengthScale)
     assert.strictEqual(line, 0.6)
     assert.approximately(page ?? 0, Math.SQRT2, 1e-9)

@@ -8,7 +8,7 @@ import { encodeWeights } from "../../../src/routing/Weights.ts"
 import { mayTrainOn, type Row } from "../../../tools/router-training/Rows.ts"
 import { train } from "../../../tools/router-training/Training.ts"
 
-/** Names of stars are tables to the trainer here: no other data says so. */
+/** Names of stars stand for topics, so that only this training data can connect them with labels. */
 const rows: ReadonlyArray<Row> = Array.from({ length: 400 }, (_, index) => {
   const hard = index % 2 === 0
   return {
@@ -38,7 +38,7 @@ const lines = rows.map((row) => JSON.stringify(row))
 
 describe("Training", () => {
   layer(NodeServices.layer)((it) => {
-    it.effect("learns what words ask for and which prompts gain from a strong model", () =>
+    it.effect("learns which skills words demand and which prompts gain from a strong model", () =>
       Effect.gen(function* () {
         const model = trainedDemand(yield* trainOn(lines))
         const [table, text] = ["aldebaran betelgeuse 9", "sirius vega 9"].map((prompt) =>
@@ -50,9 +50,9 @@ describe("Training", () => {
       })
     )
 
-    it.effect("learns what gains within a set, and not how hard the whole set is", () =>
+    it.effect("learns differences within a data set, and not how difficult the whole data set is", () =>
       Effect.gen(function* () {
-        // Texts with this word gain much in chat; in the set, where all have it, they are compared with each other.
+        // Texts with this word gain much in chat. All texts of the data set have it, so there only other words count.
         const chat = Array.from({ length: 200 }, (_, index) => ({ category: "math", prompt: `umbriel ${index}` }))
         const graded = Array.from({ length: 400 }, (_, index) => {
           const hard = index % 2 === 0
@@ -67,7 +67,7 @@ describe("Training", () => {
       })
     )
 
-    it.effect("does not take a kind of chat for frequent because many prompts of it were written", () =>
+    it.effect("does not take a category of chat for frequent because the data has many prompts of it", () =>
       Effect.gen(function* () {
         const chat = Array.from({ length: 500 }, (_, index) => ({
           category: index < 100 ? "creative" : "extraction",
@@ -79,7 +79,7 @@ describe("Training", () => {
       })
     )
 
-    it.effect("takes chat for as hard as its kind and grade say", () =>
+    it.effect("learns the difficulty of chat from category and grade", () =>
       Effect.gen(function* () {
         const chat = ["umbriel", "titania", "oberon"].flatMap((word, at) =>
           Array.from({ length: 100 }, (_, index) =>
@@ -101,21 +101,21 @@ describe("Training", () => {
       })
     )
 
-    it.effect("gives the same weights to the last bit for the same data and seed", () =>
+    it.effect("gives exactly the same weights for the same data and seed", () =>
       Effect.gen(function* () {
         const [one, other] = [yield* trainOn(lines.slice(0, 60)), yield* trainOn(lines.slice(0, 60))]
         assert.isTrue(Buffer.from(encodeWeights(one)).equals(Buffer.from(encodeWeights(other))))
       })
     )
 
-    it.effect("stops at a row that it cannot read, and says which", () =>
+    it.effect("stops at a row that it cannot decode, and reports it", () =>
       Effect.gen(function* () {
         const exit = yield* Effect.exit(trainOn([...lines.slice(0, 3), '{"promt":"x"}']))
         assert.isTrue(Exit.isFailure(exit) && /rows\.jsonl: .*prompt/s.test(String(exit.cause)))
       })
     )
 
-    it.effect("leaves out rows whose licence forbids commercial use, or that state none", () =>
+    it.effect("leaves out rows whose licence forbids commercial use or is stated as none", () =>
       Effect.sync(() => {
         const licences = ["MIT", "CC-BY-NC-4.0 (data)", "no licence in repo", "none stated", "Apache-2.0", undefined]
         const taken = licences.filter((licence) =>

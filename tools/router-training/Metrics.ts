@@ -1,6 +1,6 @@
-/** What routers are measured by. Pure functions of what was predicted and what came out. */
+/** Metrics of routers: pure functions of predictions and outcomes. */
 
-/** One prompt: what the router thinks a strong model gains on it, and how a strong and a weak model did. */
+/** One prompt: the router's score, which is higher the more a strong model should gain, and how two models did. */
 export interface Outcome {
   readonly score: number
   readonly strong: number
@@ -8,11 +8,11 @@ export interface Outcome {
 }
 
 /**
- * Average performance gap recovered: over all shares of prompts sent to the strong model, highest scores first, the
- * mean share of its advantage that is kept. 0.5 is what a router without knowledge gets; equal scores count as
- * shuffled.
+ * Average performance gap recovered (APGR): the share of the strong model's advantage that is kept, averaged over all
+ * shares of prompts that are sent to the strong model, highest scores first. A random router gets 0.5. Prompts with
+ * equal scores count as if they were in random order.
  */
-export const gapRecovered = (outcomes: ReadonlyArray<Outcome>): number => {
+export const averageGapRecovered = (outcomes: ReadonlyArray<Outcome>): number => {
   const total = sum(outcomes.map(({ strong, weak }) => strong - weak))
   const sorted = outcomes.toSorted((a, b) => b.score - a.score)
   let [recovered, area, from] = [0, 0, 0]
@@ -22,7 +22,7 @@ export const gapRecovered = (outcomes: ReadonlyArray<Outcome>): number => {
     for (; to < sorted.length && sorted[to]?.score === sorted[from]?.score; to++) {
       gain += (sorted[to]?.strong ?? 0) - (sorted[to]?.weak ?? 0)
     }
-    // Trapezoids: within equal scores the gain grows evenly.
+    // A trapezoid: among equal scores the gain grows linearly.
     area += (to - from) * (recovered + gain / 2)
     recovered += gain
     from = to
@@ -33,11 +33,11 @@ export const gapRecovered = (outcomes: ReadonlyArray<Outcome>): number => {
 export interface Accuracies {
   readonly alwaysStrong: number
   readonly alwaysWeak: number
-  /** Half of the prompts to the strong model, by chance. */
+  /** A random half of the prompts goes to the strong model. */
   readonly random: number
-  /** The half of the prompts with the highest scores to the strong model. */
+  /** The half of the prompts with the highest scores goes to the strong model. */
   readonly router: number
-  /** The half of the prompts that gain most to the strong model. */
+  /** The half of the prompts on which the strong model gains most goes to it. */
   readonly oracle: number
 }
 
@@ -55,43 +55,43 @@ export const accuraciesOf = (outcomes: ReadonlyArray<Outcome>): Accuracies => {
   }
 }
 
-/** How often one of `higher` is above one of `lower`; a tie counts half. 0.5 is chance. */
+/** The probability that one of `higher` is above one of `lower`, where a tie counts half. 0.5 is chance. */
 export const areaUnderCurve = (higher: ReadonlyArray<number>, lower: ReadonlyArray<number>): number =>
   mean(higher.flatMap((high) => lower.map((low) => (high > low ? 1 : high === low ? 0.5 : 0))))
 
-/** One prompt as several models answered it. */
-export interface Offers {
-  /** Per model: what the router thinks it lacks, how it did, and what it cost. */
+/** One prompt that several models answered. */
+export interface PricedPrompt {
+  /** Per model: its distance as the router sees it, its score, and its cost. In the same order for every prompt. */
   readonly models: ReadonlyArray<{ readonly distance: number; readonly score: number; readonly cost: number }>
 }
 
-/** Prices that a unit of distance is worth, from nothing to everything, in the unit of costs. */
-const prices = (most: number): ReadonlyArray<number> =>
+/** What a unit of distance is worth, in the unit of costs, from nothing to far more than any cost. */
+const pricesOfDistance = (most: number): ReadonlyArray<number> =>
   Array.from({ length: 61 }, (_, step) => (step === 0 ? 0 : most * 10 ** ((step - 40) / 10)))
 
 /**
- * Average improvement in quality: the mean quality of the best mixtures of routing policies, over all mean costs from
- * the cheapest policy to that of the dearest model. A policy takes the model with the least distance times a price
- * plus cost.
+ * Average improvement in quality (AIQ): the quality of the best mixtures of routing policies, averaged over all mean
+ * costs from that of the cheapest policy to that of the most expensive model. A policy sets a price on distance and
+ * takes the model with the lowest sum of priced distance and cost.
  */
-export const qualityOverCost = (prompts: ReadonlyArray<Offers>): number => {
+export const qualityOverCost = (prompts: ReadonlyArray<PricedPrompt>): number => {
   const count = prompts[0]?.models.length ?? 0
   const meanCosts = Array.from({ length: count }, (_, model) =>
     mean(prompts.map(({ models }) => models[model]?.cost ?? 0))
   )
-  const dearest = Math.max(...meanCosts)
-  const points = prices(dearest * 100).map((price) => {
+  const highestCost = Math.max(...meanCosts)
+  const points = pricesOfDistance(highestCost * 100).map((price) => {
     const chosen = prompts.flatMap(
       ({ models }) => models.toSorted((a, b) => a.distance * price + a.cost - (b.distance * price + b.cost))[0] ?? []
     )
     return [mean(chosen.map(({ cost }) => cost)), mean(chosen.map(({ score }) => score))] as const
   })
-  return areaUnderHull(points, dearest)
+  return areaUnderHull(points, highestCost)
 }
 
 type Point = readonly [cost: number, quality: number]
 
-/** Mean height of the upper hull, made non-decreasing, from the cheapest point to `to`. */
+/** The mean height of the non-decreasing upper hull between the cheapest point and `to`. */
 const areaUnderHull = (points: ReadonlyArray<Point>, to: number): number => {
   const hull: Array<Point> = []
   for (const point of points.toSorted((a, b) => a[0] - b[0] || b[1] - a[1])) {
@@ -109,7 +109,7 @@ const areaUnderHull = (points: ReadonlyArray<Point>, to: number): number => {
   return area / (to - from)
 }
 
-/** Whether the way from `a` to `c` passes above `b`. */
+/** Whether the line from `a` to `c` passes above `b`. */
 const above = (a: Point, b: Point, c: Point): boolean => (c[1] - a[1]) * (b[0] - a[0]) >= (b[1] - a[1]) * (c[0] - a[0])
 
 const sum = (values: ReadonlyArray<number>): number => values.reduce((total, value) => total + value, 0)

@@ -1,11 +1,16 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 
-import { accuraciesOf, gapRecovered, type Outcome, qualityOverCost } from "../../../tools/router-training/Measures.ts"
+import {
+  accuraciesOf,
+  averageGapRecovered,
+  type Outcome,
+  qualityOverCost
+} from "../../../tools/router-training/Metrics.ts"
 
 const outcome = (score: number, strong: number, weak: number): Outcome => ({ score, strong, weak })
 
-/** Half of the prompts gain; `right` of the scores say so. */
+/** Half of the prompts gain. The scores are right about all of them, wrong about all of them, or all the same. */
 const halves = (right: boolean | undefined): ReadonlyArray<Outcome> =>
   Array.from({ length: 100 }, (_, index) => {
     const gains = index % 2 === 0
@@ -13,11 +18,11 @@ const halves = (right: boolean | undefined): ReadonlyArray<Outcome> =>
     return outcome(score, 1, gains ? 0 : 1)
   })
 
-describe("Measures", () => {
-  it("gives a router without knowledge half of the gap, a perfect one three quarters, its opposite one quarter", () => {
-    assert.approximately(gapRecovered(halves(undefined)), 0.5, 1e-9)
-    assert.approximately(gapRecovered(halves(true)), 0.75, 1e-9)
-    assert.approximately(gapRecovered(halves(false)), 0.25, 1e-9)
+describe("Metrics", () => {
+  it("gives a constant router half of the gap, a perfect one three quarters, and its opposite one quarter", () => {
+    assert.approximately(averageGapRecovered(halves(undefined)), 0.5, 1e-9)
+    assert.approximately(averageGapRecovered(halves(true)), 0.75, 1e-9)
+    assert.approximately(averageGapRecovered(halves(false)), 0.25, 1e-9)
   })
 
   it.prop(
@@ -26,11 +31,11 @@ describe("Measures", () => {
     ({ rows }) => {
       const outcomes = [...rows.map(({ gain, score }) => outcome(score, gain, 0)), outcome(0, 1, 0)]
       const opposite = outcomes.map((row) => ({ ...row, score: -row.score }))
-      assert.approximately(gapRecovered(outcomes) + gapRecovered(opposite), 1, 1e-9)
+      assert.approximately(averageGapRecovered(outcomes) + averageGapRecovered(opposite), 1, 1e-9)
     }
   )
 
-  it("counts who is right when half of the prompts go to the strong model", () => {
+  it("computes the accuracies when half of the prompts go to the strong model", () => {
     assert.deepStrictEqual(accuraciesOf(halves(true)), {
       alwaysStrong: 1,
       alwaysWeak: 0.5,
@@ -50,7 +55,7 @@ describe("Measures", () => {
     })
     const prompts = (knows: boolean) =>
       Array.from({ length: 10 }, (_, index) => prompt(index < 5, [knows && index >= 5 ? 0 : 0.5, 0]))
-    // Without knowledge: from 0.5 at cost 1 in a line to 1 at cost 10. With it: 1 at the middle already.
+    // Without knowledge quality rises linearly from 0.5 at cost 1 to 1 at cost 10; with it, it is 1 from the middle on.
     assert.approximately(qualityOverCost(prompts(false)), 0.75, 1e-9)
     assert.approximately(qualityOverCost(prompts(true)), 0.875, 1e-9)
   })

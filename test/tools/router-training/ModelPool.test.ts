@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import { type PricedModel, pricedModelsOf, poolQualityOf } from "../../../tools/router-training/Pool.ts"
+import { poolModelsOf, poolQualityOf, type PoolRow } from "../../../tools/router-training/ModelPool.ts"
 import { flatProfile } from "../../routing/TestModels.ts"
 
-/** A cheap coder and a dear mathematician, on as much code as mathematics. */
-const rows: ReadonlyArray<PricedModel> = Array.from({ length: 80 }, (_, index) => {
+/** A cheap model for code and an expensive one for mathematics, on as many prompts of code as of mathematics. */
+const rows: ReadonlyArray<PoolRow> = Array.from({ length: 80 }, (_, index) => {
   const code = index % 4 < 2
   return {
     levels: flatProfile(0.1, code ? { coding: 0.8 } : { math: 0.8 }),
@@ -15,14 +15,14 @@ const rows: ReadonlyArray<PricedModel> = Array.from({ length: 80 }, (_, index) =
   }
 })
 
-describe("Pool", () => {
-  it("learns what models are good at, and buys quality where it is needed", () => {
-    const { blind, oracle, router } = poolQualityOf(rows)
-    assert.isAbove(router, blind + 0.1)
+describe("ModelPool", () => {
+  it("estimates what models are good at, and pays for quality where it is needed", () => {
+    const { oracle, router, withoutPrompt } = poolQualityOf(rows)
+    assert.isAbove(router, withoutPrompt + 0.1)
     assert.approximately(router, oracle, 0.01)
   })
 
-  it("learns it from easy prompts as well as from hard ones", () => {
+  it("estimates it from easy prompts as well as from hard ones", () => {
     const scaled = rows.map((row) => {
       const share = row.levels.math > row.levels.coding ? 0.1 : 1
       return { ...row, levels: flatProfile(0.3 * share, { [share < 1 ? "math" : "coding"]: 0.9 * share }) }
@@ -31,11 +31,11 @@ describe("Pool", () => {
     assert.approximately(router, oracle, 0.01)
   })
 
-  it("takes only rows on which every model was graded and priced", () => {
+  it("uses only rows on which every model was graded and priced", () => {
     const scores = { a: 1, b: 0 }
-    assert.strictEqual(pricedModelsOf({ scores, cost: { a: 2, b: 3 } })?.get("b")?.cost, 3)
+    assert.strictEqual(poolModelsOf({ scores, cost: { a: 2, b: 3 } })?.get("b")?.cost, 3)
     for (const row of [{ scores }, { scores, cost: { a: 2 } }, { scores: { a: 1, b: null }, cost: { a: 2, b: 3 } }]) {
-      assert.isUndefined(pricedModelsOf(row))
+      assert.isUndefined(poolModelsOf(row))
     }
   })
 })
