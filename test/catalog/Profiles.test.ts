@@ -6,14 +6,14 @@ import shipped from "../../src/catalog/catalog.json" with { type: "json" }
 import { type CatalogFile, catalogFileFromJson } from "../../src/catalog/CatalogFile.ts"
 import { type Axis, axes, type Profile } from "../../src/catalog/Model.ts"
 import type { ReasoningTier } from "../../src/domain/Reasoning.ts"
-import type { Subjects } from "../../tools/capability-profiles/Derivation.ts"
-import { sourceDates } from "../../tools/capability-profiles/Scale.ts"
-import subjects from "../../tools/capability-profiles/subjects.json" with { type: "json" }
+import { sources as figureSources } from "../../tools/capability-profiles/Figures.ts"
+import profiledModelsFile from "../../tools/capability-profiles/models.json" with { type: "json" }
+import type { ProfiledModels } from "../../tools/capability-profiles/ProfileDerivation.ts"
 
 type Entry = NonNullable<CatalogFile["models"]>[number]
 
 const models = Result.getOrThrow(catalogFileFromJson(shipped)).models ?? []
-const bySubject: Subjects = subjects
+const profiledModels: ProfiledModels = profiledModelsFile
 const served = ({ reasoning }: Entry): ReadonlyArray<ReasoningTier> => [
   ...(reasoning?.support === "always" ? [] : (["none"] as const)),
   ...((reasoning?.support ?? "none") === "none" ? [] : (["low", "high"] as const))
@@ -37,7 +37,7 @@ describe("the shipped profiles", () => {
     for (const model of models) {
       const sources = model.profile_sources ?? []
       for (const { date, name, tiers } of sources) {
-        assert.strictEqual(new Map<string, string>(Object.entries(sourceDates)).get(name), date, `${model.id} ${name}`)
+        assert.strictEqual(new Map<string, { date: string }>(Object.entries(figureSources)).get(name)?.date, date, name)
         assert.isTrue(tiers.length > 0 && tiers.every((tier) => served(model).includes(tier)), `${model.id} ${name}`)
       }
       for (const tier of served(model)) {
@@ -52,7 +52,10 @@ describe("the shipped profiles", () => {
   it("are estimated from a model that was measured itself, or from other figures of the same model", () => {
     for (const { id, profile_estimates: estimates = [], profile_sources: sources = [] } of models) {
       for (const { from } of estimates) {
-        assert.isTrue(from === undefined ? sources.length > 0 : bySubject[from]?.rows !== undefined, `${id} ${from}`)
+        assert.isTrue(
+          from === undefined ? sources.length > 0 : profiledModels[from]?.rows !== undefined,
+          `${id} ${from}`
+        )
       }
     }
   })

@@ -1,11 +1,10 @@
 #!/usr/bin/env node
 /**
- * `node tools/capability-profiles/derive.ts FIGURES`: derives the profiles of the shipped catalog from a directory of
- * published figures, and writes them into `catalog.json`; `npx oxfmt src/catalog/catalog.json` then lays the file out.
+ * `node tools/capability-profiles/derive.ts FIGURES` derives the profiles of the shipped catalog from a directory of
+ * published figures and writes them to `catalog.json`; `npx oxfmt src/catalog/catalog.json` then formats the file.
  *
- * Run by hand when figures or subjects have changed. Everything else in the catalog stays as it is, and the same
- * figures write the same file. The files of figures are named in `Figures.ts` and described in
- * `README.md` beside it.
+ * It is run by hand when the figures or `models.json` have changed. Nothing else in the catalog changes, and the same
+ * figures give the same file. `Figures.ts` names the files of figures, and `README.md` describes them.
  */
 import { fileURLToPath } from "node:url"
 
@@ -15,34 +14,35 @@ import { Console, Data, Effect, FileSystem, Option, Path } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 
 import type { CatalogFile, ModelEntry } from "../../src/catalog/CatalogFile.ts"
-import { type Cells, derive, faultsOf, tiers } from "./Derivation.ts"
-import { type Figures, figuresOf, formats } from "./Figures.ts"
-import { fieldsOf } from "./Provenance.ts"
-import subjects from "./subjects.json" with { type: "json" }
+import { profileFieldsOf } from "./CatalogProfile.ts"
+import { type Figures, figuresOf, sourceNames, sources } from "./Figures.ts"
+import models from "./models.json" with { type: "json" }
+import { type DerivedProfiles, deriveProfiles, faultsOf, tiers } from "./ProfileDerivation.ts"
 
-class Unfit extends Data.TaggedError("Unfit")<{ readonly message: string }> {}
+class DerivationError extends Data.TaggedError("DerivationError")<{ readonly message: string }> {}
 
 const readFigures = Effect.fn("readFigures")(function* (directory: string) {
   const [files, path] = [yield* FileSystem.FileSystem, yield* Path.Path]
-  const read = ([source, format]: [string, (typeof formats)[keyof typeof formats]]) =>
+  const entries = yield* Effect.forEach(sourceNames, (name) =>
     Effect.map(
-      files.readFileString(path.join(directory, format.file)),
-      (text) => [source, figuresOf(format, text)] as const
+      files.readFileString(path.join(directory, sources[name].file)),
+      (text) => [name, figuresOf(sources[name], text)] as const
     )
-  // `fromEntries` forgets its keys; they are exactly the sources.
-  return Object.fromEntries(yield* Effect.forEach(Object.entries(formats), read)) as unknown as Figures
+  )
+  // The type of `fromEntries` loses the keys, which are exactly the names of the sources.
+  return Object.fromEntries(entries) as unknown as Figures
 })
 
-/** The entry with its profiles replaced; one that no subject is about, as it is. */
-const withProfiles = (cells: ReadonlyMap<string, Cells>, entry: ModelEntry): ModelEntry => {
-  const found = cells.get(entry.id)
-  if (found === undefined) return entry
+/** The entry with its profiles replaced, or unchanged if the model is not in `models.json`. */
+const withProfiles = (derived: ReadonlyMap<string, DerivedProfiles>, entry: ModelEntry): ModelEntry => {
+  const profiles = derived.get(entry.id)
+  if (profiles === undefined) return entry
   const support = entry.reasoning?.support ?? "none"
   const served = tiers.filter((tier) => support === "optional" || (tier === "none") === (support === "none"))
-  return { ...entry, ...fieldsOf(found, served) }
+  return { ...entry, ...profileFieldsOf(profiles, served) }
 }
 
-/** One line for each source and for each estimate. */
+/** Puts each source and each estimate on one line. */
 const textOf = (catalog: CatalogFile): string =>
   JSON.stringify(catalog, null, 2).replace(/\{\s+"(?:name|tiers)": [^{}]*?\}/g, (entry) => entry.replace(/\s+/g, " "))
 
@@ -53,26 +53,27 @@ const command = Command.make(
   {
     figures: Argument.Directory("figures").pipe(Argument.withDescription("The directory of published figures.")),
     print: Flag.String("print").pipe(
-      Flag.withDescription("Print the profiles of one subject, in the catalog or not, and write nothing."),
+      Flag.withMetavar("MODEL"),
+      Flag.withDescription("Print the profiles of one model of models.json, and write nothing."),
       Flag.optional
     )
   },
   Effect.fn(function* ({ figures: directory, print }) {
     const files = yield* FileSystem.FileSystem
     const figures = yield* readFigures(directory)
-    const faults = faultsOf(subjects, figures)
-    if (faults.length > 0) return yield* new Unfit({ message: faults.join("\n") })
-    const cells = derive(subjects, figures)
+    const faults = faultsOf(models, figures)
+    if (faults.length > 0) return yield* new DerivationError({ message: faults.join("\n") })
+    const derived = deriveProfiles(models, figures)
     if (Option.isSome(print)) {
-      const found = cells.get(print.value)
-      if (found === undefined) return yield* new Unfit({ message: `no subject is called ${print.value}` })
-      return yield* Console.log(JSON.stringify(fieldsOf(found, tiers), null, 2))
+      const profiles = derived.get(print.value)
+      if (profiles === undefined) return yield* new DerivationError({ message: `no model is called ${print.value}` })
+      return yield* Console.log(JSON.stringify(profileFieldsOf(profiles, tiers), null, 2))
     }
-    // The shipped file is checked by the suite, and is written back whole but for its profiles.
+    // The test suite validates the shipped file, and everything but its profiles is written back as it was.
     const catalog = JSON.parse(yield* files.readFileString(catalogPath)) as CatalogFile
-    const models = (catalog.models ?? []).map((entry) => withProfiles(cells, entry))
-    yield* files.writeFileString(catalogPath, `${textOf({ ...catalog, models })}\n`)
-    yield* Console.log(`profiles of ${models.filter(({ id }) => cells.has(id)).length} models`)
+    const entries = (catalog.models ?? []).map((entry) => withProfiles(derived, entry))
+    yield* files.writeFileString(catalogPath, `${textOf({ ...catalog, models: entries })}\n`)
+    yield* Console.log(`profiles of ${entries.filter(({ id }) => derived.has(id)).length} models`)
   })
 )
 
