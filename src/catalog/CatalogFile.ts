@@ -14,7 +14,7 @@
  */
 import { Data, Result, Schema, SchemaIssue } from "effect"
 
-import { type Axis, axes, chatProtocolNames, modelEfforts } from "./Model.ts"
+import { axes, chatProtocolNames, modelEfforts, perAxis } from "./Model.ts"
 import { dialectNames } from "./Provider.ts"
 
 /** A catalog that cannot be used. `message` begins with `path`, for example `models[3].endpoints[0].upstream`. */
@@ -81,9 +81,7 @@ const EndpointEntry = Schema.Struct({
 })
 
 const Level = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
-const axisFields = Object.fromEntries(axes.map((axis) => [axis, Level]))
-// The type of `fromEntries` loses the keys, which are exactly the axes.
-const ProfileEntry = Schema.Struct(axisFields as { readonly [A in Axis]: typeof Level })
+const ProfileEntry = Schema.Struct(perAxis(() => Level))
 
 const CalendarDate = Schema.String.check(
   Schema.isPattern(/^\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?$/, { expected: "YYYY-MM or YYYY-MM-DD" })

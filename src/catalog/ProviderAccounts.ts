@@ -19,7 +19,10 @@ export const configured = Effect.fnUntraced(function* (providers: Iterable<Provi
   return accounts satisfies ProviderAccounts
 })
 
-/** An account at a simulated server for every provider. Its key is the provider's id, which the server reads. */
+/**
+ * An account at a simulated server for every provider. Its key is the provider's id, so that the server knows which
+ * provider to simulate.
+ */
 export const simulated = (
   providers: Iterable<Provider>,
   baseUrlFor: (protocol: ChatProtocolName) => string

@@ -76,7 +76,7 @@ export class ReplayTotals {
   switched = 0
   /** Requests per model, then and now. */
   readonly models = new Map<ModelId, { before: number; after: number }>()
-  /** Expected cost of the requests whose old model and new model each were a candidate at their time. */
+  /** Expected cost then and now, of the requests that have both: their model was a logged candidate. */
   readonly expected = emptyComparison()
   /** What was charged for requests that keep their model, and what the same tokens cost now. */
   readonly charged = emptyComparison()

@@ -4,7 +4,7 @@
  */
 
 /** The kinds of character. A kind's number is its position in this list. */
-export const characterKinds = [
+const characterKinds = [
   "other",
   "lowercase",
   "uppercase",
