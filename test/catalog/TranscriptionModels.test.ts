@@ -166,7 +166,7 @@ describe("transcription models of a catalog file", () => {
   )
 })
 
-/** In USD: per million tokens of text, of audio and of output, or per hour. Written by hand, not read from the file. */
+/** Picodollars per token of text, audio and output, or per hour of audio. Written by hand, not read from the file. */
 const spotPrices: Record<string, readonly [bigint, bigint, bigint] | bigint> = {
   "gpt-4o-transcribe": [2_500_000n, 6_000_000n, 10_000_000n],
   "gpt-4o-mini-transcribe": [1_250_000n, 3_000_000n, 5_000_000n],

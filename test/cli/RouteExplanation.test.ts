@@ -46,9 +46,9 @@ describe("the explanation of a decision", () => {
   })
 
   it("states when no demand was predicted, when the tier was relaxed, and when no model can serve the request", () => {
-    const thinking = { reasoning: { effort: "low", exclude: false } } as const
+    const lowEffort = { reasoning: { effort: "low", exclude: false } } as const
     const plain = modelOf("plain", { reasoning: { support: "none", efforts: [] } })
-    const seen = textFor(routingRequestOf(requestOf([image], thinking)), [plain]).join("\n")
+    const seen = textFor(routingRequestOf(requestOf([image], lowEffort)), [plain]).join("\n")
     assert.include(seen, "Demand      not looked at: the conversation has images or audio")
     assert.include(seen, "low thinking, which gives way: no model serves it; ")
     assert.include(seen, "Choice: plain, the only candidate")

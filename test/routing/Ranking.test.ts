@@ -169,8 +169,8 @@ describe("Ranking", () => {
       profiles: { none: flatProfile(0.5) }
     })
     const textOnly = modelOf("text-only", { modalities: { image: true, audio: false } })
-    const thinking = { reasoning: { effort: "high", exclude: false } } as const
-    const ranking = rankModels([plain, textOnly], routingRequestOf(requestOf([audio], thinking)), noDemandModel)
+    const highEffort = { reasoning: { effort: "high", exclude: false } } as const
+    const ranking = rankModels([plain, textOnly], routingRequestOf(requestOf([audio], highEffort)), noDemandModel)
     assert.deepStrictEqual(
       ranking.candidates.map(({ model }) => String(model.id)),
       ["plain"]
@@ -191,11 +191,11 @@ describe("Ranking", () => {
       profiles: { none: flatProfile(0.5) }
     })
     const thinker = modelOf("thinker", { tools: false })
-    const asked = { reasoning: { effort: "low", exclude: false }, tools: [tool] } as const
+    const lowEffort = { reasoning: { effort: "low", exclude: false }, tools: [tool] } as const
     const ids = (
       models: ReadonlyArray<Model>,
       allowed?: RoutingRequest["allowed"],
-      parts: Partial<ChatRequest> = asked
+      parts: Partial<ChatRequest> = lowEffort
     ) =>
       rankModels(models, routingRequestOf(requestOf("Hi", parts), { allowed }), demandOf(0.5)).candidates.map(
         ({ model }) => model.id

@@ -100,8 +100,8 @@ describeOnEngines("SessionPins", (suite) => {
         const pins = yield* SessionPins
         const session = of("locked")
         yield* pins.pin(session, mini)
-        const asked = Effect.all([pins.use(session), pins.pin(session, opus)], { concurrency: "unbounded" })
-        const answers = yield* whileLocked("session_pin", Effect.forkChild(asked), "1 second")
+        const calls = Effect.all([pins.use(session), pins.pin(session, opus)], { concurrency: "unbounded" })
+        const answers = yield* whileLocked("session_pin", Effect.forkChild(calls), "1 second")
         assert.deepStrictEqual(yield* Fiber.join(answers), [Option.none(), opus])
       })
     )

@@ -140,6 +140,7 @@ export const evaluateFold = Effect.fnUntraced(function* (
   yield* Stream.runForEachArray(rows, (chunk) => Effect.sync(() => chunk.forEach(evaluateRow)))
 })
 
+/** By name. The length of a name seeds its random choices, so renaming a perturbation changes the results slightly. */
 const perturbations: Readonly<Record<string, (text: string, random: SeededRandom) => string>> = {
   "typing errors (3% of letters)": (text, random) => withTypos(text, 0.03, random),
   "another wrapper, translated or not": (text, random) => withWrapper(text, heldOutWrappers, random),

@@ -39,7 +39,7 @@ export interface Learner {
   readonly dense: Float32Array
   readonly cross: Float32Array
   /** A bias of difficulty per data set, by name. Not part of the weights that are shipped. */
-  readonly offsets: Map<string, number>
+  readonly datasetBiases: Map<string, number>
   /** Sums of squared gradients, for Adagrad. */
   readonly tableSquares: Float32Array
   readonly denseSquares: Float32Array
@@ -54,7 +54,7 @@ export const makeLearner = (typicalGain: number): Learner => {
     table: new Float32Array(bucketCount * columns),
     dense,
     cross: new Float32Array(crossInputs),
-    offsets: new Map(),
+    datasetBiases: new Map(),
     tableSquares: new Float32Array(bucketCount * columns),
     denseSquares: new Float32Array(columns * denseInputs)
   }
@@ -63,7 +63,7 @@ export const makeLearner = (typicalGain: number): Learner => {
 /** Dense inputs are scaled down against hashed features, so that many words outweigh them. */
 const denseScale = 0.3
 /** The bias of a data set is scaled up, so that it absorbs a difference between data sets before the weights do. */
-const offsetScale = 3
+const biasScale = 3
 const learningRate = 0.35
 const skillRegularisation = 2e-6
 
@@ -119,6 +119,7 @@ const update = (weights: Float32Array, squares: Float32Array, index: number, gra
   weights[index] = weight - (learningRate * (gradient + skillRegularisation * weight)) / (1e-4 + Math.sqrt(total))
 }
 
+/** An example for difficulty, with its target, the gain of a strong model over a weak one. */
 export interface DifficultyStep {
   readonly example: Example
   readonly skills: Float64Array
@@ -149,12 +150,12 @@ export const learnDifficulty = (learner: Learner, step: DifficultyStep, alpha: n
       crossed += skill * (dense[input] ?? 0) * (learner.cross[axis * denseInputs + input] ?? 0)
     }
   }
-  const offset = dataset === undefined ? 0 : (learner.offsets.get(dataset) ?? 0)
-  const norm = scale ** 2 + denseSquare * squares * (1 + skillSquares) + (dataset === undefined ? 0 : offsetScale ** 2)
-  const predicted = sumOf(learner, difficultyColumn, example, scale) + crossed + offset
+  const bias = dataset === undefined ? 0 : (learner.datasetBiases.get(dataset) ?? 0)
+  const norm = scale ** 2 + denseSquare * squares * (1 + skillSquares) + (dataset === undefined ? 0 : biasScale ** 2)
+  const predicted = sumOf(learner, difficultyColumn, example, scale) + crossed + bias
   const change = (target - predicted - alpha / weight) / (1 / weight + norm / ridge)
   const scaledChange = change / ridge
-  if (dataset !== undefined) learner.offsets.set(dataset, offset + scaledChange * offsetScale ** 2)
+  if (dataset !== undefined) learner.datasetBiases.set(dataset, bias + scaledChange * biasScale ** 2)
   for (let index = 0; index < buckets.length; index++) {
     const at = (buckets[index] ?? 0) * columns + difficultyColumn
     learner.table[at] = (learner.table[at] ?? 0) + scaledChange * scale * (values[index] ?? 0)

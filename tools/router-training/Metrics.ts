@@ -30,6 +30,7 @@ export const averageGapRecovered = (outcomes: ReadonlyArray<Outcome>): number =>
   return area / (total * sorted.length)
 }
 
+/** Mean scores when prompts are divided between a strong and a weak model in different ways. */
 export interface Accuracies {
   readonly alwaysStrong: number
   readonly alwaysWeak: number
