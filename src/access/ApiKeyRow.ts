@@ -1,4 +1,7 @@
-/** How keys read back from the database look. The rows are our own, so they are typed here and not checked again. */
+/**
+ * The rows in which API keys are stored, and what they mean. Only the gateway writes them, so they are given types here
+ * and not validated again.
+ */
 import { type Caller, type EndpointName, endpointNames } from "../domain/Caller.ts"
 import {
   type ApiKeyId,
@@ -34,22 +37,25 @@ export interface KeyRow extends Limits {
   readonly created_at: Date
 }
 
-/** A key as its owner may see it. */
+/** A key as its owner may see it, which is without the secret. */
 export interface ApiKey {
   readonly id: ApiKeyId
   readonly environment: EnvironmentId
   readonly name: string
-  /** The first characters of the key, to tell keys apart. */
+  /** The first characters of the key, by which its owner can recognise it. */
   readonly displayPrefix: string
+  /** `undefined`: all. */
   readonly endpoints: ReadonlyArray<EndpointName> | undefined
+  /** `undefined`: all. */
   readonly models: ReadonlyArray<ModelId> | undefined
+  /** `undefined`: the default of the gateway. */
   readonly requestsPerMinute: number | undefined
   readonly createdAtMillis: number
   readonly expiresAtMillis: number | undefined
   readonly revokedAtMillis: number | undefined
 }
 
-/** What authentication has to know of a key. */
+/** What authentication needs to know about a key. */
 export interface AuthenticatedKey {
   readonly caller: Caller
   /** `Infinity` for a key that does not expire. */
@@ -57,7 +63,7 @@ export interface AuthenticatedKey {
   readonly revoked: boolean
 }
 
-/** A name that this version does not know is left out, which allows less and never more. */
+/** Names that this version does not know are left out, which can only make the key allow less. */
 const endpointsOf = (row: Limits): ReadonlyArray<EndpointName> | undefined =>
   row.endpoint_allowlist === null ? undefined : endpointNames.filter((name) => row.endpoint_allowlist?.includes(name))
 

@@ -1,10 +1,10 @@
 /**
- * API keys. Only the SHA-256 of a key is stored: with 256 random bits behind it there is nothing to guess, so a slow
- * hash would buy nothing.
+ * API keys. Only the SHA-256 of a key is stored. A key has 256 random bits, so it cannot be guessed from its hash, and
+ * a slow hash would protect it no better.
  *
- * Looked-up keys, known and unknown, are remembered for a second. That and the limit on a look-up bound how long a
- * revoked key can still be accepted, on every replica and without any message between them: two seconds. The expiry
- * of a key is compared with the clock on every use.
+ * The result of a look-up, whether the key was found or not, is cached for a second. Together with the time limit of a
+ * look-up this bounds how long a revoked key is still accepted to two seconds, on every replica and without messages
+ * between them. The expiry of a key is compared with the clock on every use.
  */
 import { hash } from "node:crypto"
 
@@ -15,44 +15,47 @@ import { SqlClient } from "effect/sql"
 
 import type { Caller, EndpointName } from "../domain/Caller.ts"
 import { type ApiKeyId, apiKeyId, type EnvironmentId, type ModelId, type OrganizationId } from "../domain/Ids.ts"
-import { timestamp } from "../sql/Timestamp.ts"
+import { currentTimestamp, timestamp } from "../sql/Timestamp.ts"
 import { type AccessError, invalidKey, notFound, orAccessUnavailable, accessUnavailable } from "./AccessError.ts"
 import { type CallerRow, callerOf, type ApiKey, apiKeyOf, type KeyRow, type AuthenticatedKey } from "./ApiKeyRow.ts"
 
 const keyBytes = 32
-const rememberedKeys = 10_000
-const rememberFor = Duration.seconds(1)
+const cacheCapacity = 10_000
+const cacheLifetime = Duration.seconds(1)
 const lookupTimeout = Duration.seconds(1)
-/** Longer text is no key, and is not worth hashing. */
+/** Longer text cannot be a key and is not worth hashing. */
 const maxKeyLength = 512
-/** Characters of a key that are kept to tell keys apart, and the share of it that they may be. */
+/** How much of a key is stored as text for its owner to recognise it: so many characters, but at most this share. */
 const displayedLength = 11
 const displayedShare = 1 / 4
 
 export interface NewKey {
   readonly environment: EnvironmentId
   readonly name: string
-  /** Left out: all. */
+  /** Left out: all endpoints. */
   readonly endpoints?: ReadonlyArray<EndpointName> | undefined
+  /** Left out: all models. */
   readonly models?: ReadonlyArray<ModelId> | undefined
+  /** Left out: the default of the gateway. */
   readonly requestsPerMinute?: number | undefined
+  /** Left out: never. */
   readonly expiresAtMillis?: number | undefined
 }
 
 export interface IssuedKey {
   readonly id: ApiKeyId
-  /** The only time the key itself is seen. */
+  /** The key itself. It cannot be read again later. */
   readonly secret: Redacted.Redacted
 }
 
 export class ApiKeys extends Context.Service<
   ApiKeys,
   {
-    /** Makes a key, or stores `secret` as one. */
+    /** Stores `secret` as a key, or a generated one if there is no `secret`. */
     readonly issue: (key: NewKey, secret?: Redacted.Redacted) => Effect.Effect<IssuedKey, AccessError>
-    /** Whose key this is. Fails with `InvalidKey`, or with `Unavailable` when that cannot be told. */
+    /** The owner of the key. Fails with `InvalidKey`, or with `Unavailable` if the database does not answer. */
     readonly authenticate: (secret: Redacted.Redacted) => Effect.Effect<Caller, AccessError>
-    /** Ends a key for good. A key that has already been revoked stays as it is. */
+    /** Revokes a key for good. A key that is revoked already keeps its first time of revocation. */
     readonly revoke: (organization: OrganizationId, key: ApiKeyId) => Effect.Effect<void, AccessError>
     /** The keys of an organization, oldest first. */
     readonly list: (organization: OrganizationId) => Effect.Effect<ReadonlyArray<ApiKey>, AccessError>
@@ -63,7 +66,7 @@ export class ApiKeys extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const random = yield* SecureRandom.SecureRandom
-      const authenticate = yield* makeAuthenticate(sql)
+      const authenticate = yield* makeAuthenticate
 
       const generate = Effect.map(random.randomBytes(keyBytes), (bytes) =>
         Redacted.make(`tg-${Base64Url.encode(bytes)}`)
@@ -72,9 +75,9 @@ export class ApiKeys extends Context.Service<
       const issue = Effect.fn("ApiKeys.issue")(function* (key: NewKey, given?: Redacted.Redacted) {
         const secret = given ?? (yield* generate)
         const id = apiKeyId(yield* random.uuidV7())
-        const now = timestamp(sql, yield* Clock.currentTimeMillis)
-        const expiresAt = key.expiresAtMillis === undefined ? null : timestamp(sql, key.expiresAtMillis)
-        const made = yield* orAccessUnavailable(sql`
+        const now = yield* currentTimestamp
+        const expiresAt = key.expiresAtMillis === undefined ? null : timestamp(key.expiresAtMillis)
+        const inserted = yield* orAccessUnavailable(sql`
           INSERT INTO api_key (id, environment_id, name, sha256, display_prefix, endpoint_allowlist, model_allowlist,
             requests_per_minute, created_at, expires_at)
           SELECT ${id}::uuid, id, ${key.name}, decode(${hashOf(secret)}, 'hex'), ${displayPrefixOf(secret)},
@@ -82,11 +85,11 @@ export class ApiKeys extends Context.Service<
             ${now}, ${expiresAt}
           FROM environment WHERE id = ${key.environment}
           RETURNING id`)
-        return made.length === 0 ? yield* notFound("environment") : { id, secret }
+        return inserted.length === 0 ? yield* notFound("environment") : { id, secret }
       })
 
       const revoke = Effect.fn("ApiKeys.revoke")(function* (organization: OrganizationId, key: ApiKeyId) {
-        const now = timestamp(sql, yield* Clock.currentTimeMillis)
+        const now = yield* currentTimestamp
         const revoked = yield* orAccessUnavailable(sql`
           UPDATE api_key k SET revoked_at = coalesce(k.revoked_at, ${now})
           FROM environment e JOIN project p ON p.id = e.project_id
@@ -109,7 +112,7 @@ export class ApiKeys extends Context.Service<
   )
 }
 
-/** Hexadecimal, so that it can be a key of a cache. */
+/** In hexadecimal, so that it can be the key of a cache. */
 const hashOf = (secret: Redacted.Redacted): string => hash("sha256", Redacted.value(secret))
 
 const displayPrefixOf = (secret: Redacted.Redacted): string => {
@@ -117,7 +120,8 @@ const displayPrefixOf = (secret: Redacted.Redacted): string => {
   return text.slice(0, Math.min(displayedLength, Math.floor(text.length * displayedShare)))
 }
 
-const makeAuthenticate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+const makeAuthenticate = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
   const lookup = (sha256: string): Effect.Effect<Option.Option<AuthenticatedKey>, AccessError> =>
     sql<CallerRow>`
       SELECT k.id, k.environment_id, e.project_id, p.organization_id, k.endpoint_allowlist, k.model_allowlist,
@@ -130,15 +134,15 @@ const makeAuthenticate = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) 
         onSuccess: ([row]) => Option.map(Option.fromUndefinedOr(row), callerOf)
       })
     )
-  const known = yield* Cache.makeWith(lookup, {
-    capacity: rememberedKeys,
-    // A database that failed is asked again at once.
-    timeToLive: (exit) => (Exit.isSuccess(exit) ? rememberFor : Duration.zero)
+  const cache = yield* Cache.makeWith(lookup, {
+    capacity: cacheCapacity,
+    // A failed look-up is not cached.
+    timeToLive: (exit) => (Exit.isSuccess(exit) ? cacheLifetime : Duration.zero)
   })
   return Effect.fnUntraced(function* (secret: Redacted.Redacted) {
     const { length } = Redacted.value(secret)
     if (length === 0 || length > maxKeyLength) return yield* invalidKey("unknown")
-    const key = yield* Cache.get(known, hashOf(secret))
+    const key = yield* Cache.get(cache, hashOf(secret))
     if (Option.isNone(key)) return yield* invalidKey("unknown")
     const { caller, expiresAtMillis, revoked } = key.value
     if (revoked) return yield* invalidKey("revoked")

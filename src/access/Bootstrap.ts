@@ -1,30 +1,31 @@
 /**
- * The first organization, so that a new installation can be called at once.
+ * Creates the first organization and its API key, so that a new installation can be used at once.
  *
- * It has the same id everywhere. So whoever starts next can tell that it is this one, and can finish what a crash cut
- * off: its credit is granted on every start, with the organization's id as the payment's, and is booked only once.
+ * The first organization has the same id in every installation. A later start recognises it by that id and can finish
+ * what a crash interrupted: its credit is granted on every start, with the organization's id as the id of the payment,
+ * and is booked only once.
  */
-import { Clock, Effect, Option, type Redacted } from "effect"
+import { Effect, Option, type Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 
 import { environmentId, organizationId, projectId } from "../domain/Ids.ts"
-import { timestamp } from "../sql/Timestamp.ts"
+import { currentTimestamp } from "../sql/Timestamp.ts"
 import { orAccessUnavailable } from "./AccessError.ts"
 import { ApiKeys } from "./ApiKeys.ts"
 
-/** A UUID of version 7 that is older than any other. */
+/** The UUID of version 7 that sorts before all others. */
 export const firstOrganization = organizationId("00000000-0000-7000-8000-000000000000")
 
-/** Held while one of several replicas that start at once sets up the database. */
+/** The advisory lock under which one of several replicas that start together sets up the database. */
 const bootstrapLock = 7_110_001
 
 export interface BootstrapOptions {
-  /** The first key; made up when left out. */
+  /** The first key. One is generated if this is left out. */
   readonly apiKey?: Redacted.Redacted | undefined
   /**
-   * Shows a made-up key to the operator. It is called before the key is committed, so a crash may show a key that never
-   * comes to be, but never loses one that does. It must not use the database.
+   * Shows a generated key to the operator. It is called before the key is committed: a crash may show a key that will
+   * never be valid, but a valid key has always been shown. It must not use the database.
    */
   readonly announce: (secret: Redacted.Redacted) => Effect.Effect<void>
 }
@@ -35,7 +36,7 @@ const create = Effect.fnUntraced(function* (options: BootstrapOptions) {
   const keys = yield* ApiKeys
   const project = projectId(yield* random.uuidV7())
   const environment = environmentId(yield* random.uuidV7())
-  const now = timestamp(sql, yield* Clock.currentTimeMillis)
+  const now = yield* currentTimestamp
   yield* sql`INSERT INTO organization (id, name, created_at) VALUES (${firstOrganization}, 'default', ${now})`
   yield* sql`INSERT INTO project (id, organization_id, name, created_at)
     VALUES (${project}, ${firstOrganization}, 'default', ${now})`
@@ -46,20 +47,18 @@ const create = Effect.fnUntraced(function* (options: BootstrapOptions) {
 })
 
 /**
- * Creates the first organization with its key when the database has none. Answers the first organization whenever it is
- * there, for its credit to be granted; `None` when this database was set up in another way.
+ * Creates the first organization with its key if the database has no organization. Returns its id if it exists, whether
+ * it was created now or before; `None` if this database was set up in another way.
  */
 export const bootstrap = Effect.fn("Bootstrap.bootstrap")(function* (options: BootstrapOptions) {
   const sql = yield* SqlClient.SqlClient
-  const run = Effect.gen(function* () {
+  const createOnce = Effect.gen(function* () {
     yield* sql`SELECT pg_advisory_xact_lock(${bootstrapLock})`
-    const oldest = yield* sql<{ readonly id: string }>`SELECT id FROM organization ORDER BY id LIMIT 1`
-    if (oldest[0] === undefined) yield* create(options)
-    return oldest[0] === undefined || oldest[0].id === firstOrganization
-      ? Option.some(firstOrganization)
-      : Option.none()
+    const [oldest] = yield* sql<{ readonly id: string }>`SELECT id FROM organization ORDER BY id LIMIT 1`
+    if (oldest === undefined) yield* create(options)
+    return oldest === undefined || oldest.id === firstOrganization ? Option.some(firstOrganization) : Option.none()
   })
-  return yield* run.pipe(
+  return yield* createOnce.pipe(
     sql.withTransaction,
     Effect.catchTag("SqlError", (error) => orAccessUnavailable(Effect.fail(error)))
   )

@@ -1,8 +1,8 @@
 /**
- * Who pays and how they divide their work: an organization has projects, a project has environments, and a key belongs
- * to one environment. Credit belongs to the organization; the rest is for grouping usage.
+ * Organizations, their projects, and the environments of those. An API key belongs to one environment. Credit belongs
+ * to the organization; projects and environments only group usage.
  */
-import { Clock, Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 
@@ -14,17 +14,17 @@ import {
   type ProjectId,
   projectId
 } from "../domain/Ids.ts"
-import { timestamp } from "../sql/Timestamp.ts"
+import { currentTimestamp } from "../sql/Timestamp.ts"
 import { type AccessError, notFound, orNameTaken, orAccessUnavailable } from "./AccessError.ts"
 
-/** An environment with everything it belongs to. */
+/** An environment with its project and organization. */
 export interface EnvironmentDetails {
   readonly organization: { readonly id: OrganizationId; readonly name: string }
   readonly project: { readonly id: ProjectId; readonly name: string }
   readonly environment: { readonly id: EnvironmentId; readonly name: string }
 }
 
-interface PlaceRow {
+interface EnvironmentRow {
   readonly organization_id: string
   readonly organization_name: string
   readonly project_id: string
@@ -36,6 +36,7 @@ interface PlaceRow {
 export class Organizations extends Context.Service<
   Organizations,
   {
+    /** Organizations may share a name. */
     readonly create: (name: string) => Effect.Effect<OrganizationId, AccessError>
     /** Project names are unique in their organization. */
     readonly createProject: (organization: OrganizationId, name: string) => Effect.Effect<ProjectId, AccessError>
@@ -53,7 +54,7 @@ export class Organizations extends Context.Service<
 
       const create = Effect.fn("Organizations.create")(function* (name: string) {
         const id = organizationId(yield* random.uuidV7())
-        const now = timestamp(sql, yield* Clock.currentTimeMillis)
+        const now = yield* currentTimestamp
         yield* orAccessUnavailable(sql`INSERT INTO organization (id, name, created_at) VALUES (${id}, ${name}, ${now})`)
         return id
       })
@@ -63,11 +64,11 @@ export class Organizations extends Context.Service<
         name: string
       ) {
         const id = projectId(yield* random.uuidV7())
-        const now = timestamp(sql, yield* Clock.currentTimeMillis)
-        const made = yield* sql`INSERT INTO project (id, organization_id, name, created_at)
+        const now = yield* currentTimestamp
+        const created = yield* sql`INSERT INTO project (id, organization_id, name, created_at)
           SELECT ${id}::uuid, id, ${name}, ${now} FROM organization WHERE id = ${organization}
           RETURNING id`.pipe(orNameTaken(name))
-        return made.length === 0 ? yield* notFound("organization") : id
+        return created.length === 0 ? yield* notFound("organization") : id
       })
 
       const createEnvironment = Effect.fn("Organizations.createEnvironment")(function* (
@@ -75,29 +76,29 @@ export class Organizations extends Context.Service<
         name: string
       ) {
         const id = environmentId(yield* random.uuidV7())
-        const now = timestamp(sql, yield* Clock.currentTimeMillis)
-        const made = yield* sql`INSERT INTO environment (id, project_id, name, created_at)
+        const now = yield* currentTimestamp
+        const created = yield* sql`INSERT INTO environment (id, project_id, name, created_at)
           SELECT ${id}::uuid, id, ${name}, ${now} FROM project WHERE id = ${project}
           RETURNING id`.pipe(orNameTaken(name))
-        return made.length === 0 ? yield* notFound("project") : id
+        return created.length === 0 ? yield* notFound("project") : id
       })
 
-      const places = sql<PlaceRow>`
+      const environments = sql<EnvironmentRow>`
         SELECT o.id AS organization_id, o.name AS organization_name, p.id AS project_id, p.name AS project_name,
           e.id AS environment_id, e.name AS environment_name
         FROM environment e JOIN project p ON p.id = e.project_id JOIN organization o ON o.id = p.organization_id
         ORDER BY o.id, p.id, e.id`.pipe(
-        Effect.map((rows) => rows.map(placeOf)),
+        Effect.map((rows) => rows.map(detailsOf)),
         orAccessUnavailable,
-        Effect.withSpan("Organizations.places")
+        Effect.withSpan("Organizations.environments")
       )
 
-      return Organizations.of({ create, createProject, createEnvironment, environments: places })
+      return Organizations.of({ create, createProject, createEnvironment, environments })
     })
   )
 }
 
-const placeOf = (row: PlaceRow): EnvironmentDetails => ({
+const detailsOf = (row: EnvironmentRow): EnvironmentDetails => ({
   organization: { id: organizationId(row.organization_id), name: row.organization_name },
   project: { id: projectId(row.project_id), name: row.project_name },
   environment: { id: environmentId(row.environment_id), name: row.environment_name }

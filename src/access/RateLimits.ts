@@ -1,6 +1,7 @@
 /**
- * Requests per minute, per key. A bucket that refills evenly, so that a burst up to the limit passes and what follows
- * is spread over the minute. Each gateway process counts for itself: N replicas let a key have up to N times its limit.
+ * Limits the requests per minute of each API key, with a token bucket: a burst up to the limit passes, and further
+ * requests pass as the bucket refills evenly over the minute. Each gateway process counts for itself, so N replicas
+ * together allow a key up to N times its limit.
  */
 import { Context, Data, Duration, Effect, Layer } from "effect"
 import { RateLimiter } from "effect/persistence"
@@ -9,26 +10,26 @@ import type { Caller } from "../domain/Caller.ts"
 
 export class RateLimited extends Data.TaggedError("RateLimited")<{
   readonly limit: number
-  /** Until the next request of this key will pass. */
+  /** How long until the next request of this key will pass. */
   readonly retryAfter: Duration.Duration
 }> {}
 
-/** What the `x-ratelimit-*-requests` headers say. */
+/** The values of the `x-ratelimit-*-requests` headers. */
 export interface RateLimitStatus {
   readonly limit: number
   readonly remaining: number
-  /** Until the whole limit is there again. */
+  /** Milliseconds until the bucket is full again. */
   readonly resetMillis: number
 }
 
 export class RateLimits extends Context.Service<
   RateLimits,
   {
-    /** Counts one request of this key. */
+    /** Counts one request of this key, or fails when its bucket is empty. */
     readonly consume: (caller: Caller) => Effect.Effect<RateLimitStatus, RateLimited>
   }
 >()("tollgate/access/RateLimits") {
-  /** `requestsPerMinute` holds for keys that have no limit of their own. */
+  /** `requestsPerMinute` applies to keys that have no limit of their own. */
   static readonly layer = (options: { readonly requestsPerMinute: number }) =>
     Layer.effect(
       RateLimits,

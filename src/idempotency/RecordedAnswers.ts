@@ -11,7 +11,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 
 import type { EndpointName } from "../domain/Caller.ts"
 import { type OrganizationId, type RequestId, requestId } from "../domain/Ids.ts"
-import { sweepForever } from "../sql/Expiry.ts"
+import { deleteExpired } from "../sql/Expiry.ts"
 import { timestamp } from "../sql/Timestamp.ts"
 
 export interface IdempotentRequest {
@@ -64,9 +64,12 @@ export class RecordedAnswers extends Context.Service<
     RecordedAnswers,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      yield* Effect.forkScoped(
-        sweepForever({ batch: sweep(sql), every: sweepInterval, complaint: "Expired answers could not be removed" })
-      )
+      yield* deleteExpired({
+        table: "recorded_answer",
+        key: ["organization_id", "endpoint", "key"],
+        batchSize: sweepBatch,
+        every: sweepInterval
+      })
       return RecordedAnswers.of({ claim: (question) => ask(sql, question) })
     })
   )
@@ -125,14 +128,14 @@ const knownFrom = (row: Row): Exclude<ClaimResult, Claim> | undefined => {
 const look = (sql: SqlClient.SqlClient, question: IdempotentRequest, bodyHash: Uint8Array) =>
   Effect.gen(function* () {
     const millis = yield* Clock.currentTimeMillis
-    const now = timestamp(sql, millis)
+    const now = timestamp(millis)
     const { endpoint, key, organization, request } = question
     const [row] = yield* sql<Row>`
       WITH claim AS (
         INSERT INTO recorded_answer AS known
           (organization_id, endpoint, key, body_sha256, request_id, claimed_by, claimed_until, expires_at)
         VALUES (${organization}, ${endpoint}, ${key}, ${bodyHash}, ${request}, ${request},
-          ${later(sql, millis, claimLifetime)}, ${later(sql, millis, retention)})
+          ${later(millis, claimLifetime)}, ${later(millis, retention)})
         ON CONFLICT (organization_id, endpoint, key) DO UPDATE SET
           body_sha256 = excluded.body_sha256,
           request_id = CASE WHEN known.expires_at > ${now} THEN known.request_id ELSE excluded.request_id END,
@@ -184,17 +187,16 @@ const isAbout = (sql: SqlClient.SqlClient, { endpoint, key, organization }: Idem
 const isOurs = (sql: SqlClient.SqlClient, question: IdempotentRequest) =>
   sql`${isAbout(sql, question)} AND claimed_by = ${question.request} AND outcome IS NULL`
 
-const later = (sql: SqlClient.SqlClient, millis: number, by: Duration.Duration) =>
-  timestamp(sql, millis + Duration.toMillis(by))
+const later = (millis: number, by: Duration.Duration) => timestamp(millis + Duration.toMillis(by))
 
 const renew = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, question: IdempotentRequest) {
-  const until = later(sql, yield* Clock.currentTimeMillis, claimLifetime)
+  const until = later(yield* Clock.currentTimeMillis, claimLifetime)
   yield* sql`UPDATE recorded_answer SET claimed_until = ${until} WHERE ${isOurs(sql, question)}`
 })
 
 /** Gives the claim up. The request id stays: what was charged under it cannot be charged again. */
 const lapse = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, question: IdempotentRequest) {
-  const now = timestamp(sql, yield* Clock.currentTimeMillis)
+  const now = timestamp(yield* Clock.currentTimeMillis)
   yield* sql`UPDATE recorded_answer SET claimed_until = ${now} WHERE ${isOurs(sql, question)}`
 })
 
@@ -206,7 +208,7 @@ const keep = Effect.fnUntraced(function* (
   question: IdempotentRequest,
   ending: Exclude<AttemptOutcome, "failed">
 ) {
-  const until = later(sql, yield* Clock.currentTimeMillis, retention)
+  const until = later(yield* Clock.currentTimeMillis, retention)
   const answer = typeof ending !== "string" && ending.body.length <= maxRecordedBytes ? ending : undefined
   const outcome = typeof ending === "string" ? ending : answer === undefined ? "too_large" : "answered"
   yield* sql`
@@ -221,14 +223,3 @@ const logged = <A>(write: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<vo
     Effect.catchCause((cause) => Effect.logWarning("The fate of an idempotent request could not be stored", cause)),
     Effect.asVoid
   )
-
-/** Removes one batch of expired answers; answers whether there may be more. */
-const sweep = Effect.fn("RecordedAnswers.sweep")(function* (sql: SqlClient.SqlClient) {
-  const now = timestamp(sql, yield* Clock.currentTimeMillis)
-  const removed = yield* sql`
-    DELETE FROM recorded_answer WHERE (organization_id, endpoint, key) IN (
-      SELECT organization_id, endpoint, key FROM recorded_answer WHERE expires_at <= ${now}
-      ORDER BY expires_at LIMIT ${sweepBatch} FOR UPDATE SKIP LOCKED
-    ) RETURNING 1 AS removed`
-  return removed.length === sweepBatch
-})

@@ -11,7 +11,7 @@ import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
 import { type ModelId, modelId, type OrganizationId } from "../domain/Ids.ts"
-import { sweepForever } from "../sql/Expiry.ts"
+import { deleteExpired } from "../sql/Expiry.ts"
 import { timestamp } from "../sql/Timestamp.ts"
 
 export interface Session {
@@ -40,8 +40,6 @@ export class SessionPins extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      const expiryFrom = (nowMillis: number) => timestamp(sql, nowMillis + Duration.toMillis(pinLifetime))
-
       /**
        * `from` is the model that may be replaced although its pin is live. One statement, so that two writers agree.
        */
@@ -51,7 +49,7 @@ export class SessionPins extends Context.Service<
           INSERT INTO session_pin AS pin (organization_id, session_sha256, model, expires_at)
           VALUES (${session.organization}, ${hashOf(session)}, ${model}, ${expiryFrom(now)})
           ON CONFLICT (organization_id, session_sha256) DO UPDATE SET
-            model = CASE WHEN pin.expires_at > ${timestamp(sql, now)} AND pin.model IS DISTINCT FROM ${from}::text
+            model = CASE WHEN pin.expires_at > ${timestamp(now)} AND pin.model IS DISTINCT FROM ${from}::text
               THEN pin.model ELSE excluded.model END,
             expires_at = greatest(pin.expires_at, excluded.expires_at)
           RETURNING model`
@@ -63,29 +61,17 @@ export class SessionPins extends Context.Service<
         const rows = yield* sql<PinRow>`
           UPDATE session_pin SET expires_at = greatest(expires_at, ${expiryFrom(now)})
           WHERE organization_id = ${session.organization} AND session_sha256 = ${hashOf(session)}
-            AND expires_at > ${timestamp(sql, now)}
+            AND expires_at > ${timestamp(now)}
           RETURNING model`
         return Option.map(Option.fromUndefinedOr(rows[0]), ({ model }) => modelId(model))
       })
 
-      /** Removes one batch of expired pins. True when there may be more. */
-      const removeExpired = Effect.fn("SessionPins.sweep")(function* () {
-        const now = timestamp(sql, yield* Clock.currentTimeMillis)
-        const removed = yield* sql`
-          DELETE FROM session_pin WHERE (organization_id, session_sha256) IN (
-            SELECT organization_id, session_sha256 FROM session_pin WHERE expires_at <= ${now}
-            ORDER BY expires_at LIMIT ${sweepBatch} FOR UPDATE SKIP LOCKED
-          ) RETURNING 1 AS removed`
-        return removed.length === sweepBatch
+      yield* deleteExpired({
+        table: "session_pin",
+        key: ["organization_id", "session_sha256"],
+        batchSize: sweepBatch,
+        every: sweepInterval
       })
-
-      yield* Effect.forkScoped(
-        sweepForever({
-          batch: removeExpired(),
-          every: sweepInterval,
-          complaint: "Expired session pins could not be removed"
-        })
-      )
 
       return SessionPins.of({
         use: (session) => orElse(renew(session), Option.none()),
@@ -106,6 +92,8 @@ const sweepBatch = 1_000
 interface PinRow {
   readonly model: string
 }
+
+const expiryFrom = (nowMillis: number) => timestamp(nowMillis + Duration.toMillis(pinLifetime))
 
 const hashOf = ({ session }: Session): Uint8Array => hash("sha256", session, "buffer")
 

@@ -1,18 +1,45 @@
-/** Removes what has expired, batch by batch, for as long as its room is open. A failure is logged and tried again. */
-import { type Duration, Effect, Schedule } from "effect"
+/**
+ * Deletes the rows of a table once their `expires_at` has passed. Every replica does so, and skips the rows that
+ * another one is deleting at the same time.
+ */
+import { type Duration, Effect, type Scope } from "effect"
+import { SqlClient } from "effect/sql"
 
-export interface ExpirySweep<E> {
-  /** Removes one batch; answers whether there may be more. */
-  readonly batch: Effect.Effect<boolean, E>
+import { repeatInBackground } from "../observability/BackgroundTask.ts"
+import { currentTimestamp } from "./Timestamp.ts"
+
+export interface ExpiringTable {
+  readonly table: string
+  /** The columns of its primary key. */
+  readonly key: ReadonlyArray<string>
+  /** Rows to delete with one statement. */
+  readonly batchSize: number
   readonly every: Duration.Input
-  /** What to say of a failure. */
-  readonly complaint: string
 }
 
-export const sweepForever = <E>({ batch, complaint, every }: ExpirySweep<E>): Effect.Effect<void> =>
-  batch.pipe(
-    Effect.repeat({ while: (more) => more }),
-    Effect.catch((error) => Effect.logWarning(complaint, error)),
-    Effect.repeat(Schedule.spaced(every)),
-    Effect.asVoid
-  )
+/** Deletes expired rows in batches, at once and then at every interval, until the scope closes. */
+export const deleteExpired = Effect.fnUntraced(function* ({
+  batchSize,
+  every,
+  key,
+  table
+}: ExpiringTable): Effect.fn.Return<void, never, SqlClient.SqlClient | Scope.Scope> {
+  const sql = yield* SqlClient.SqlClient
+  const columns = sql.csv(key.map((column) => sql`${sql(column)}`))
+  /** Whether there may be more. */
+  const deleteBatch = Effect.gen(function* () {
+    const now = yield* currentTimestamp
+    const deleted = yield* sql`
+      DELETE FROM ${sql(table)} WHERE (${columns}) IN (
+        SELECT ${columns} FROM ${sql(table)} WHERE expires_at <= ${now}
+        ORDER BY expires_at LIMIT ${batchSize} FOR UPDATE SKIP LOCKED
+      ) RETURNING 1 AS deleted`
+    return deleted.length === batchSize
+  }).pipe(Effect.withSpan("Expiry.deleteBatch", { attributes: { table } }))
+  yield* repeatInBackground({
+    run: Effect.repeat(deleteBatch, { while: (more) => more }),
+    every,
+    startAtOnce: true,
+    failureMessage: `Expired rows of ${table} could not be deleted`
+  })
+})

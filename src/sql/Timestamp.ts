@@ -1,6 +1,17 @@
-/** Points in time as SQL. The gateway's times come from Effect's Clock, never from the database's. */
-import type { SqlClient, Statement } from "effect/sql"
+/**
+ * Points in time as SQL. They come from Effect's Clock, so that tests can control the time. Only the ledger's leases
+ * and holds use the clock of the database, because all gateways share it.
+ */
+import { Clock, Effect } from "effect"
+import { Statement } from "effect/sql"
 
-/** A `timestamptz` of milliseconds since 1970. */
-export const timestamp = (sql: SqlClient.SqlClient, millis: number): Statement.Fragment =>
-  sql`to_timestamp(${millis}::float8 / 1000)`
+/** A `timestamptz` from milliseconds since 1970. */
+export const timestamp = (millis: number): Statement.Fragment =>
+  Statement.fragment([
+    Statement.literal("to_timestamp("),
+    Statement.parameter(millis),
+    Statement.literal("::float8 / 1000)")
+  ])
+
+/** Now, as a `timestamptz`. */
+export const currentTimestamp: Effect.Effect<Statement.Fragment> = Effect.map(Clock.currentTimeMillis, timestamp)

@@ -11,7 +11,8 @@ import { describeOnEngines, layerUnreachable, whileLocked } from "../support/Tes
 
 const Access = Layer.mergeAll(ApiKeys.layer, Organizations.layer).pipe(Layer.provide(NodeCrypto.layerSecureRandom))
 
-const aPlace = Effect.gen(function* () {
+/** A new organization with a project and an environment. */
+const newEnvironment = Effect.gen(function* () {
   const organizations = yield* Organizations
   const organization = yield* organizations.create("acme")
   const project = yield* organizations.createProject(organization, "shop")
@@ -19,8 +20,8 @@ const aPlace = Effect.gen(function* () {
   return { organization, project, environment }
 })
 
-/** Why a key is not accepted, or `accepted`. */
-const verdict = (secret: Redacted.Redacted) =>
+/** Why a key is refused, or `accepted`. */
+const outcomeOf = (secret: Redacted.Redacted) =>
   Effect.flatMap(ApiKeys, (keys) => keys.authenticate(secret)).pipe(
     Effect.as("accepted"),
     Effect.catch(({ reason }) => Effect.succeed(reason._tag === "InvalidKey" ? reason.because : reason._tag))
@@ -28,110 +29,110 @@ const verdict = (secret: Redacted.Redacted) =>
 
 describeOnEngines("ApiKeys", (suite) => {
   suite.layer(Access)((it) => {
-    it.effect("tell who calls and what they may", () =>
+    it.effect("identify the caller and its limits", () =>
       Effect.gen(function* () {
         const keys = yield* ApiKeys
-        const place = yield* aPlace
+        const ids = yield* newEnvironment
         const limits = {
           endpoints: ["chat.completions"],
           models: [modelId("gpt-5-mini"), modelId("claude-haiku-4-5")],
           requestsPerMinute: 7
         } as const
-        const limited = yield* keys.issue({ environment: place.environment, name: "ci", ...limits })
+        const limited = yield* keys.issue({ environment: ids.environment, name: "ci", ...limits })
         assert.deepStrictEqual(yield* keys.authenticate(limited.secret), {
-          ...place,
+          ...ids,
           key: limited.id,
           endpoints: new Set(limits.endpoints),
           models: new Set(limits.models),
           requestsPerMinute: 7
         })
-        const free = yield* keys.issue({ environment: place.environment, name: "all" })
+        const free = yield* keys.issue({ environment: ids.environment, name: "all" })
         const caller = yield* keys.authenticate(free.secret)
         assert.deepStrictEqual(
           [caller.endpoints, caller.models, caller.requestsPerMinute],
           [undefined, undefined, undefined]
         )
-        const none = yield* keys.issue({ environment: place.environment, name: "none", models: [] })
+        const none = yield* keys.issue({ environment: ids.environment, name: "none", models: [] })
         assert.deepStrictEqual((yield* keys.authenticate(none.secret)).models, new Set())
       })
     )
 
-    it.effect("are stored as a hash, with a few characters to tell them apart", () =>
+    it.effect("are stored as a hash, with a few characters by which they can be recognised", () =>
       Effect.gen(function* () {
         const keys = yield* ApiKeys
         const sql = yield* SqlClient.SqlClient
-        const place = yield* aPlace
-        const { id, secret } = yield* keys.issue({ environment: place.environment, name: "ci" })
+        const ids = yield* newEnvironment
+        const { id, secret } = yield* keys.issue({ environment: ids.environment, name: "ci" })
         const text = Redacted.value(secret)
         assert.match(text, /^tg-[\w-]{43}$/)
         const [row] = yield* sql<{ readonly row: string }>`SELECT k::text AS row FROM api_key k WHERE id = ${id}`
         assert.include(row?.row, text.slice(0, 11))
         assert.notInclude(row?.row, text.slice(0, 12))
-        const [listed] = yield* keys.list(place.organization)
+        const [listed] = yield* keys.list(ids.organization)
         assert.deepInclude(listed, { id, name: "ci", displayPrefix: text.slice(0, 11), revokedAtMillis: undefined })
       })
     )
 
-    it.effect("are refused when unknown, empty or endless", () =>
+    it.effect("are refused when they are unknown, empty or far too long", () =>
       Effect.gen(function* () {
         for (const text of ["", "tg-nobody", "x".repeat(100_000)]) {
-          assert.strictEqual(yield* verdict(Redacted.make(text)), "unknown")
+          assert.strictEqual(yield* outcomeOf(Redacted.make(text)), "unknown")
         }
       })
     )
 
-    it.effect("expire on the clock, also while they are remembered", () =>
+    it.effect("expire by the clock, even while they are cached", () =>
       Effect.gen(function* () {
         const keys = yield* ApiKeys
-        const { environment } = yield* aPlace
+        const { environment } = yield* newEnvironment
         const expiresAtMillis = (yield* Clock.currentTimeMillis) + 1_500
         const { secret } = yield* keys.issue({ environment, name: "short", expiresAtMillis })
         yield* TestClock.adjust("1 second")
-        assert.strictEqual(yield* verdict(secret), "accepted")
+        assert.strictEqual(yield* outcomeOf(secret), "accepted")
         yield* TestClock.adjust("499 millis")
-        assert.strictEqual(yield* verdict(secret), "accepted")
+        assert.strictEqual(yield* outcomeOf(secret), "accepted")
         yield* TestClock.adjust("1 millis")
-        assert.strictEqual(yield* verdict(secret), "expired")
+        assert.strictEqual(yield* outcomeOf(secret), "expired")
       })
     )
 
-    it.effect("are refused within two seconds of their revocation, and stay so", () =>
+    it.effect("are refused from at most two seconds after their revocation", () =>
       Effect.gen(function* () {
         const keys = yield* ApiKeys
-        const { environment, organization } = yield* aPlace
+        const { environment, organization } = yield* newEnvironment
         const { id, secret } = yield* keys.issue({ environment, name: "leaked" })
-        assert.strictEqual(yield* verdict(secret), "accepted")
+        assert.strictEqual(yield* outcomeOf(secret), "accepted")
         yield* keys.revoke(organization, id)
         yield* keys.revoke(organization, id)
         yield* TestClock.adjust("2 seconds")
-        assert.strictEqual(yield* verdict(secret), "revoked")
+        assert.strictEqual(yield* outcomeOf(secret), "revoked")
       })
     )
 
-    it.effect("are accepted within two seconds of being made, although they were refused before", () =>
+    it.effect("are accepted within two seconds of being issued, although they were refused before", () =>
       Effect.gen(function* () {
         const keys = yield* ApiKeys
-        const { environment } = yield* aPlace
+        const { environment } = yield* newEnvironment
         const secret = Redacted.make("chosen-by-the-operator")
-        assert.strictEqual(yield* verdict(secret), "unknown")
+        assert.strictEqual(yield* outcomeOf(secret), "unknown")
         yield* keys.issue({ environment, name: "chosen" }, secret)
         yield* TestClock.adjust("2 seconds")
-        assert.strictEqual(yield* verdict(secret), "accepted")
+        assert.strictEqual(yield* outcomeOf(secret), "accepted")
       })
     )
 
-    it.effect("belong to an environment, and only their organization revokes them", () =>
+    it.effect("belong to an environment, and only their organization can revoke them", () =>
       Effect.gen(function* () {
         const keys = yield* ApiKeys
         const organizations = yield* Organizations
-        const { environment, organization, project } = yield* aPlace
-        const stranger = yield* organizations.create("other")
+        const { environment, organization, project } = yield* newEnvironment
+        const other = yield* organizations.create("other")
         const { id } = yield* keys.issue({ environment, name: "ours" })
         const nowhere = "018f0000-0000-7000-8000-00000000dead"
         const failures = yield* Effect.forEach(
           [
             keys.issue({ environment: environmentId(nowhere), name: "lost" }),
-            keys.revoke(stranger, id),
+            keys.revoke(other, id),
             keys.revoke(organization, apiKeyId(nowhere)),
             organizations.createProject(organizationId(nowhere), "lost"),
             organizations.createProject(organization, "shop"),
@@ -143,20 +144,22 @@ describeOnEngines("ApiKeys", (suite) => {
           failures.map(({ reason }) => ("what" in reason ? reason.what : reason._tag)),
           ["environment", "key", "key", "organization", "NameTaken", "NameTaken"]
         )
-        const places = yield* organizations.environments
-        assert.strictEqual(places.find((place) => place.environment.id === environment)?.project.name, "shop")
+        const environments = yield* organizations.environments
+        assert.strictEqual(environments.find((details) => details.environment.id === environment)?.project.name, "shop")
       })
     )
 
-    it.effect("are neither accepted nor called invalid while the database does not answer, and work again after", () =>
-      Effect.gen(function* () {
-        const keys = yield* ApiKeys
-        const { environment } = yield* aPlace
-        const { secret } = yield* keys.issue({ environment, name: "patient" })
-        const asked = yield* whileLocked("api_key", Effect.forkChild(verdict(secret)), "1 second")
-        assert.strictEqual(yield* Fiber.join(asked), "Unavailable")
-        assert.strictEqual(yield* verdict(secret), "accepted")
-      })
+    it.effect(
+      "are neither accepted nor called invalid while the database does not answer, and are accepted afterwards",
+      () =>
+        Effect.gen(function* () {
+          const keys = yield* ApiKeys
+          const { environment } = yield* newEnvironment
+          const { secret } = yield* keys.issue({ environment, name: "patient" })
+          const pending = yield* whileLocked("api_key", Effect.forkChild(outcomeOf(secret)), "1 second")
+          assert.strictEqual(yield* Fiber.join(pending), "Unavailable")
+          assert.strictEqual(yield* outcomeOf(secret), "accepted")
+        })
     )
   })
 })
@@ -164,7 +167,7 @@ describeOnEngines("ApiKeys", (suite) => {
 layer(Access.pipe(Layer.provideMerge(layerUnreachable)))("ApiKeys without a database", (it) => {
   it.effect("are neither accepted nor called invalid", () =>
     Effect.gen(function* () {
-      assert.strictEqual(yield* verdict(Redacted.make("tg-somebody")), "Unavailable")
+      assert.strictEqual(yield* outcomeOf(Redacted.make("tg-somebody")), "Unavailable")
     })
   )
 })

@@ -13,7 +13,7 @@ const Access = Layer.mergeAll(ApiKeys.layer, Organizations.layer).pipe(Layer.pro
 
 const empty = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`TRUNCATE organization CASCADE`)
 
-/** Starts a gateway; answers the keys it showed beside what it found. */
+/** Does what a gateway does at its start; returns the organization and the keys that were shown. */
 const start = (apiKey?: Redacted.Redacted) =>
   Effect.gen(function* () {
     const shown = yield* Ref.make<ReadonlyArray<Redacted.Redacted>>([])
@@ -24,7 +24,7 @@ const start = (apiKey?: Redacted.Redacted) =>
 
 describeOnEngines("Bootstrap", (suite) => {
   suite.layer(Access)((it) => {
-    it.effect("makes one organization, however many replicas start at once, and shows its key once", () =>
+    it.effect("creates one organization, however many replicas start together, and shows its key once", () =>
       Effect.gen(function* () {
         yield* empty
         const starts = yield* Effect.all([start(), start(), start()], { concurrency: "unbounded" })
@@ -38,7 +38,7 @@ describeOnEngines("Bootstrap", (suite) => {
       })
     )
 
-    it.effect("takes the operator's key, shows none, and keeps it on later starts", () =>
+    it.effect("uses the key of the operator, shows no key, and keeps it on later starts", () =>
       Effect.gen(function* () {
         yield* empty
         const apiKey = Redacted.make("operators-own-key")
@@ -48,7 +48,7 @@ describeOnEngines("Bootstrap", (suite) => {
       })
     )
 
-    it.effect("starts over after a crash that came before the commit", () =>
+    it.effect("starts over after a crash before the commit", () =>
       Effect.gen(function* () {
         yield* empty
         const crash = bootstrap({ announce: () => Effect.die("killed") })
@@ -58,7 +58,7 @@ describeOnEngines("Bootstrap", (suite) => {
       })
     )
 
-    it.effect("leaves a database alone that was set up in another way", () =>
+    it.effect("leaves a database unchanged that was set up in another way", () =>
       Effect.gen(function* () {
         yield* empty
         yield* (yield* Organizations).create("acme")

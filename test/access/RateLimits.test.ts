@@ -17,7 +17,7 @@ const callerOf = (key: string, requestsPerMinute?: number): Caller => ({
 })
 
 layer(RateLimits.layer({ requestsPerMinute: 6 }))("RateLimits", (it) => {
-  it.effect("let a burst up to the limit pass and the rest as the bucket refills", () =>
+  it.effect("let a burst up to the limit pass, and further requests as the bucket refills", () =>
     Effect.gen(function* () {
       const limits = yield* RateLimits
       const consume = limits.consume(callerOf("burst"))
@@ -31,7 +31,7 @@ layer(RateLimits.layer({ requestsPerMinute: 6 }))("RateLimits", (it) => {
     })
   )
 
-  it.effect("count each key for itself, by its own limit when it has one", () =>
+  it.effect("count each key separately, by its own limit if it has one", () =>
     Effect.gen(function* () {
       const limits = yield* RateLimits
       const own = limits.consume(callerOf("own", 2))

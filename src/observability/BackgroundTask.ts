@@ -1,0 +1,27 @@
+/**
+ * Work that repeats in the background for as long as its scope is open. The rule: a run that fails is logged, and the
+ * next one takes place all the same.
+ */
+import { type Duration, Effect, type Fiber, Schedule, type Scope } from "effect"
+
+export interface BackgroundTask<E, R> {
+  readonly run: Effect.Effect<unknown, E, R>
+  /** From the end of one run to the start of the next. */
+  readonly every: Duration.Input
+  /** By default the first run comes after one interval. */
+  readonly startAtOnce?: boolean
+  /** What to log when a run fails. */
+  readonly failureMessage: string
+}
+
+/** Starts the task. It ends with its scope, or when its fiber is interrupted. */
+export const repeatInBackground = <E, R>({
+  every,
+  failureMessage,
+  run,
+  startAtOnce = false
+}: BackgroundTask<E, R>): Effect.Effect<Fiber.Fiber<unknown>, never, R | Scope.Scope> => {
+  const attempt = Effect.catchCause(run, (cause) => Effect.logWarning(failureMessage, cause))
+  const schedule = Schedule.spaced(every)
+  return Effect.forkScoped(startAtOnce ? Effect.repeat(attempt, schedule) : Effect.schedule(attempt, schedule))
+}
