@@ -6,7 +6,7 @@ import { Context, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import OpenAI from "openai"
 
-import { maxRecordedBytes } from "../../src/idempotency/RecordedAnswers.ts"
+import { maxRecordedBytes } from "../../src/idempotency/IdempotentRequest.ts"
 import { as, chunksOf, costOf, eventually, receiptOf, settledBalance, textIn, user } from "../support/Chat.ts"
 import * as Scripted from "../support/ScriptedProvider.ts"
 import { ScriptedProvider } from "../support/ScriptedProvider.ts"

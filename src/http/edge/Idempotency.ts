@@ -1,19 +1,28 @@
 /**
- * `Idempotency-Key`: a repeat of a request gets the answer of the first and is not charged again; a repeat while the
- * first is in flight waits for it. What cannot be guaranteed is refused. Without the header nothing is done at all.
+ * The header `Idempotency-Key` and its errors. A repeat of a request gets the answer of the first and is not charged
+ * again; a repeat while the first is in flight waits for it. What cannot be guaranteed is refused. A request without
+ * the header takes none of these steps.
  */
-import { Effect, type Exit, Result, type Scope, Stream } from "effect"
+import { Effect, Result, type Scope, Stream } from "effect"
 import type { HttpServerRequest } from "effect/http"
 
 import { IdempotencyConflict, InternalError, InvalidRequest } from "../../api/Errors.ts"
-import type { RequestId } from "../../domain/Ids.ts"
 import { leftByClient } from "../../gateway/ClientLeft.ts"
-import * as Recorded from "../../idempotency/RecordedAnswers.ts"
+import {
+  type Claim,
+  type Conflict,
+  type IdempotentRequest,
+  maxRecordedBytes,
+  type RecordedAnswer,
+  type Replay
+} from "../../idempotency/IdempotentRequest.ts"
+import type { RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
+import { type AnswerUnder, recordAnswer, recordStream, textOfAnswer } from "../../idempotency/Recording.ts"
 import type { StreamFrame } from "../chat/ChatStream.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
-/** A question whose client may not have sent a key. */
-export type OptionalIdempotentRequest = Omit<Recorded.IdempotentRequest, "key"> & { readonly key: string | undefined }
+/** A request whose client may not have sent a key. */
+export type OptionalIdempotentRequest = Omit<IdempotentRequest, "key"> & { readonly key: string | undefined }
 
 /** The key in the header, if there is one. */
 export const idempotencyKeyIn = (
@@ -25,109 +34,70 @@ export const idempotencyKeyIn = (
     : Result.fail(InvalidRequest.of("The header Idempotency-Key must have 1 to 255 visible ASCII characters"))
 }
 
-type Run<A, E, R> = (request: RequestId) => Effect.Effect<A, E, R>
-
-/** Answers whole. `run` gets the id to hold, charge and answer under, which may be that of an earlier request. */
+/** An answer that is sent as a whole. */
 export const answerOnce = <E, R>(
-  recorded: Recorded.RecordedAnswers["Service"],
-  { key, ...asked }: OptionalIdempotentRequest,
-  run: Run<Recorded.RecordedAnswer, E, R>
+  recorded: RecordedAnswers["Service"],
+  { key, ...request }: OptionalIdempotentRequest,
+  run: AnswerUnder<RecordedAnswer, E, R>
 ) =>
   key === undefined
-    ? run(asked.request)
+    ? run(request.request)
     : Effect.gen(function* () {
-        const found = yield* find(recorded, { ...asked, key })
-        if (found._tag === "Answered") return found.answer
-        const answer = yield* Effect.tapError(run(found.request), () => found.end("failed"))
-        yield* found.end(answer)
-        return answer
+        const found = yield* claimOrReplay(recorded, { ...request, key })
+        return found._tag === "Replay" ? found.answer : yield* recordAnswer(found, run)
       }).pipe(Effect.scoped)
 
-/** Answers as a stream: recorded as it goes by, or one frame when it is a replay. */
+/** An answer that is streamed; a replay of it is one frame. */
 export const streamOnce = <E, R>(
-  recorded: Recorded.RecordedAnswers["Service"],
-  { key, ...asked }: OptionalIdempotentRequest,
-  run: Run<Stream.Stream<StreamFrame>, E, R>
+  recorded: RecordedAnswers["Service"],
+  { key, ...request }: OptionalIdempotentRequest,
+  run: AnswerUnder<Stream.Stream<StreamFrame>, E, R>
 ) =>
   key === undefined
-    ? run(asked.request)
+    ? run(request.request)
     : Effect.gen(function* () {
-        const found = yield* find(recorded, { ...asked, key })
-        if (found._tag === "Answered") {
-          return Stream.succeed<StreamFrame>({ text: utf8.decode(found.answer.body), end: "settled" })
-        }
-        const recorder = new Recorder(found)
-        yield* Effect.addFinalizer((exit) => recorder.close(exit))
-        const frames = yield* Effect.tapError(run(found.request), () => found.end("failed"))
-        return Stream.tap(frames, (frame) => recorder.pass(frame))
+        const found = yield* claimOrReplay(recorded, { ...request, key })
+        return found._tag === "Replay"
+          ? Stream.succeed<StreamFrame>({ text: textOfAnswer(found.answer), end: "settled" })
+          : yield* recordStream(found, run, leftByClient)
       })
 
-const find = Effect.fnUntraced(function* (
-  recorded: Recorded.RecordedAnswers["Service"],
-  question: Recorded.IdempotentRequest
+const claimOrReplay = Effect.fnUntraced(function* (
+  recorded: RecordedAnswers["Service"],
+  request: IdempotentRequest
 ): Effect.fn.Return<
-  Extract<Recorded.ClaimResult, { readonly _tag: "Claimed" | "Answered" }>,
+  Claim | Replay,
   IdempotencyConflict | InternalError,
   Scope.Scope | HttpServerRequest.HttpServerRequest
 > {
-  const known = yield* recorded.claim(question).pipe(
+  const found = yield* recorded.claim(request).pipe(
     Effect.tapError(({ cause }) => Effect.logError("An Idempotency-Key could not be looked up", cause)),
     Effect.mapError(() => InternalError.of("The Idempotency-Key could not be checked; nothing was done, try again"))
   )
-  if (known._tag === "Answered") yield* ResponseHeaders.addHeaders({ "idempotent-replayed": "true" })
-  else if (known._tag !== "Claimed") return yield* IdempotencyConflict.of(explain(known))
-  return known
+  if (found._tag === "Conflict") return yield* IdempotencyConflict.of(messageOf(found))
+  if (found._tag === "Replay") yield* ResponseHeaders.addHeaders({ "idempotent-replayed": "true" })
+  return found
 })
 
-const explain = (known: Exclude<Recorded.ClaimResult, { readonly _tag: "Claimed" | "Answered" }>): string => {
-  switch (known._tag) {
-    case "OtherBody":
+const messageOf = (conflict: Conflict): string => {
+  switch (conflict.reason) {
+    case "different_body":
       return "This Idempotency-Key was used with another request body in the last 24 hours"
-    case "InFlight":
+    case "in_flight":
       return "The first request with this Idempotency-Key is still being answered; try again later"
-    case "Gone":
-      return `${gone[known.because]}. See /v1/generations/${known.request}; a new key asks and pays anew`
+    default:
+      return (
+        `${unrecorded[conflict.reason]}. See /v1/generations/${conflict.request}; ` +
+        "a request with a new key is made and charged again"
+      )
   }
 }
 
-const gone = {
+const unrecorded = {
   too_large:
     "The first request with this Idempotency-Key was answered and charged, but its answer is over " +
-    `${Recorded.maxRecordedBytes} bytes and was not kept`,
+    `${maxRecordedBytes} bytes and was not recorded`,
   client_left:
     "The first request with this Idempotency-Key was left by its client in the middle of the stream, and charged for " +
     "what was delivered"
-}
-
-const utf8 = new TextDecoder()
-
-/** Keeps a copy of the frames that go by, up to the bound, and tells the claim how the stream ended. */
-class Recorder {
-  private readonly claim: Recorded.Claim
-  private texts: Array<string> = []
-  private bytes = 0
-  private state: "silent" | "speaking" | "ended" = "silent"
-
-  constructor(claim: Recorded.Claim) {
-    this.claim = claim
-  }
-
-  pass({ end, text }: StreamFrame): Effect.Effect<void> {
-    this.bytes += Buffer.byteLength(text)
-    if (this.bytes <= Recorded.maxRecordedBytes) this.texts.push(text)
-    else this.texts = []
-    this.state = end === undefined ? "speaking" : "ended"
-    if (end === undefined) return Effect.void
-    if (end === "broken") return this.claim.end("failed")
-    return this.claim.end(this.bytes > Recorded.maxRecordedBytes ? "too_large" : this.answer())
-  }
-
-  /** Who left after the first output was charged. In every other case nobody knows, and the claim lapses. */
-  close(exit: Exit.Exit<unknown, unknown>): Effect.Effect<void> {
-    return this.state === "speaking" && leftByClient(exit) ? this.claim.end("client_left") : Effect.void
-  }
-
-  private answer(): Recorded.RecordedAnswer {
-    return { contentType: "text/event-stream", body: Buffer.from(this.texts.join("")) }
-  }
 }
