@@ -1,19 +1,33 @@
 /**
- * The log of requests: one receipt each. It explains charges and is not what charges rest on, so writing it never
- * holds up or fails a request: receipts wait in a bounded queue, and those that find it full are counted and lost.
+ * The log of requests: one receipt for each. A receipt explains a charge, but no charge depends on it. The rule:
+ * writing the log never delays or fails a request. Receipts wait in a bounded queue; those that find it full are
+ * counted and lost.
  */
-import { type Cause, Context, Data, Duration, Effect, Fiber, Layer, Metric, Option, Queue, Schedule } from "effect"
+import {
+  type Cause,
+  Context,
+  Data,
+  Duration,
+  Effect,
+  Fiber,
+  Layer,
+  Metric,
+  Option,
+  Predicate,
+  Queue,
+  Schedule
+} from "effect"
 import { SqlClient } from "effect/sql"
 
 import type { OrganizationId, RequestId } from "../domain/Ids.ts"
-import { isTransient } from "../sql/SqlState.ts"
+import { isPermanent } from "../sql/SqlState.ts"
 import type { Receipt } from "./Receipt.ts"
 import { decodeReceipt, encodeReceipt } from "./StoredReceipt.ts"
 
 const queueCapacity = 10_000
-const batchLimit = 500
+const maxBatch = 500
 const retryDelay = Duration.millis(100)
-const retryDelayLimit = Duration.seconds(10)
+const maxRetryDelay = Duration.seconds(10)
 /** How long closing waits for the receipts that are still queued. */
 const flushTimeout = Duration.seconds(5)
 
@@ -23,7 +37,7 @@ const lost = Metric.counter("request_log_lost_total", {
 })
 
 export class RequestLogError extends Data.TaggedError("RequestLogError")<{
-  /** `Unreadable`: stored by a version that this one does not understand. */
+  /** `Unreadable`: stored by a version whose format this one does not understand. */
   readonly reason: "Unavailable" | "Unreadable"
   readonly cause: unknown
 }> {}
@@ -31,7 +45,7 @@ export class RequestLogError extends Data.TaggedError("RequestLogError")<{
 export class RequestLog extends Context.Service<
   RequestLog,
   {
-    /** Queues a receipt to be stored, normally within milliseconds. */
+    /** Queues a receipt, which is normally stored within milliseconds. */
     readonly record: (receipt: Receipt) => Effect.Effect<void>
     /** The receipt of one request of this organization. */
     readonly find: (
@@ -44,7 +58,7 @@ export class RequestLog extends Context.Service<
     RequestLog,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const record = yield* makeRecord(sql)
+      const record = yield* makeRecord
 
       const find = Effect.fn("RequestLog.find")(function* (organization: OrganizationId, id: RequestId) {
         const rows = yield* sql<{ readonly receipt: unknown }>`
@@ -65,13 +79,14 @@ export class RequestLog extends Context.Service<
   )
 }
 
-/** The queue with the one worker that empties it, in batches that form while the one before is being written. */
-const makeRecord = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
+/** The queue and its one worker. While a batch is being written, the next one gathers. */
+const makeRecord = Effect.gen(function* () {
+  const store = yield* makeStore
   const queue = yield* Queue.dropping<Receipt, Cause.Done>(queueCapacity)
-  const worker = Queue.takeBetween(queue, 1, batchLimit).pipe(
-    Effect.flatMap((batch) => store(sql, batch)),
+  const worker = Queue.takeBetween(queue, 1, maxBatch).pipe(
+    Effect.flatMap(store),
     Effect.forever,
-    // The queue ends when the scope closes, once all it held has been taken.
+    // The queue ends when the scope closes, once all that it held has been taken.
     Effect.catch(() => Effect.void),
     Effect.interruptible
   )
@@ -87,35 +102,41 @@ const makeRecord = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   })
 })
 
-const reportLost = (why: string): Effect.Effect<void> =>
-  Effect.andThen(Metric.update(lost, 1), Effect.logWarning("A receipt was not stored", why))
+const reportLost = (reason: string): Effect.Effect<void> =>
+  Effect.andThen(Metric.update(lost, 1), Effect.logWarning("A receipt was not stored", reason))
 
-/** A request that was made again under the same id has one receipt: of the run that was charged, else the last. */
-const insert = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Receipt>) => sql`
-  INSERT INTO request_log (id, organization_id, at, receipt)
-  SELECT DISTINCT ON (id) id, organization_id, to_timestamp(at_millis / 1000), receipt::jsonb
-  FROM unnest(
-    ${batch.map(({ id }) => id)}::uuid[],
-    ${batch.map(({ organization }) => organization)}::uuid[],
-    ${batch.map(({ atMillis }) => String(atMillis))}::float8[],
-    ${batch.map(encodeReceipt)}::text[],
-    ${batch.map(({ cost }) => String(cost))}::bigint[]
-  ) WITH ORDINALITY AS t(id, organization_id, at_millis, receipt, cost, position)
-  ORDER BY id, cost = 0, CASE WHEN cost = 0 THEN -position ELSE position END
-  ON CONFLICT (id) DO UPDATE SET at = excluded.at, receipt = excluded.receipt
-    WHERE request_log.receipt ->> 'cost' = '0' AND request_log.organization_id = excluded.organization_id`
+/** Stores a batch, and tries for as long as that may help. The rows of a rejected batch are written one by one. */
+const makeStore = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
 
-/** Tries for as long as the database may come back. A refused batch is written one by one, so a bad row costs one. */
-const store = (sql: SqlClient.SqlClient, batch: ReadonlyArray<Receipt>): Effect.Effect<void> =>
-  insert(sql, batch).pipe(
-    Effect.tapError((error) => Effect.logWarning("Receipts could not be stored", error)),
-    Effect.retry({ while: isTransient, schedule: backoff }),
-    Effect.catch((error) =>
-      batch.length === 1
-        ? reportLost(error.message)
-        : Effect.forEach(batch, (receipt) => store(sql, [receipt]), { discard: true })
-    ),
-    Effect.asVoid
-  )
+  /** A request that ran twice under one id has one receipt: that of the run that was charged, or else of the last. */
+  const insert = (batch: ReadonlyArray<Receipt>) => sql`
+    INSERT INTO request_log (id, organization_id, at, receipt)
+    SELECT DISTINCT ON (id) id, organization_id, to_timestamp(at_millis / 1000), receipt::jsonb
+    FROM unnest(
+      ${batch.map(({ id }) => id)}::uuid[],
+      ${batch.map(({ organization }) => organization)}::uuid[],
+      ${batch.map(({ atMillis }) => String(atMillis))}::float8[],
+      ${batch.map(encodeReceipt)}::text[],
+      ${batch.map(({ cost }) => String(cost))}::bigint[]
+    ) WITH ORDINALITY AS t(id, organization_id, at_millis, receipt, cost, position)
+    ORDER BY id, cost = 0, CASE WHEN cost = 0 THEN -position ELSE position END
+    ON CONFLICT (id) DO UPDATE SET at = excluded.at, receipt = excluded.receipt
+      WHERE request_log.receipt ->> 'cost' = '0' AND request_log.organization_id = excluded.organization_id`
 
-const backoff = Schedule.min([Schedule.exponential(retryDelay), Schedule.spaced(retryDelayLimit)])
+  const store = (batch: ReadonlyArray<Receipt>): Effect.Effect<void> =>
+    insert(batch).pipe(
+      Effect.tapError((error) => Effect.logWarning("Receipts could not be stored", error)),
+      Effect.retry({ while: Predicate.not(isPermanent), schedule: backoff }),
+      Effect.catch((error) =>
+        batch.length === 1
+          ? reportLost(error.message)
+          : Effect.forEach(batch, (receipt) => store([receipt]), { discard: true })
+      ),
+      Effect.asVoid
+    )
+
+  return store
+})
+
+const backoff = Schedule.min([Schedule.exponential(retryDelay), Schedule.spaced(maxRetryDelay)])

@@ -26,28 +26,30 @@ describeOnEngines("PriceList", (it) => {
     }).pipe(Effect.provide(atPrice("1.25")))
   )
 
-  it.effect("stores a price by the token as versions did that knew no other, and reads theirs", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const { version } = yield* Catalog
-      yield* recordPrices
-      const [row] = yield* sql<Row>`
+  it.effect(
+    "stores a price per token in the format of versions that had no other kind of price, and reads theirs",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { version } = yield* Catalog
+        yield* recordPrices
+        const [row] = yield* sql<Row>`
         SELECT price FROM price_list WHERE catalog_version = ${version} AND endpoint = 'acme/acme-1'`
-      const rates = (input: string, output: string, cacheRead: string, write: string) => ({
-        input,
-        output,
-        cacheRead,
-        cacheWrite5m: write,
-        cacheWrite1h: write,
-        audioInput: input
-      })
-      const old = {
-        rates: rates("1250000", "8000000", "100000", "1500000"),
-        tiers: [{ abovePromptTokens: 200_000, rates: rates("4000000", "16000000", "4000000", "4000000") }]
-      }
-      assert.deepStrictEqual(row?.price, old)
-      assert.strictEqual((yield* decodePrice(old)).rates.cacheWrite1h, 1_500_000n as never)
-    }).pipe(Effect.provide(atPrice("1.25")))
+        const rates = (input: string, output: string, cacheRead: string, write: string) => ({
+          input,
+          output,
+          cacheRead,
+          cacheWrite5m: write,
+          cacheWrite1h: write,
+          audioInput: input
+        })
+        const old = {
+          rates: rates("1250000", "8000000", "100000", "1500000"),
+          tiers: [{ abovePromptTokens: 200_000, rates: rates("4000000", "16000000", "4000000", "4000000") }]
+        }
+        assert.deepStrictEqual(row?.price, old)
+        assert.strictEqual((yield* decodePrice(old)).rates.cacheWrite1h, 1_500_000n as never)
+      }).pipe(Effect.provide(atPrice("1.25")))
   )
 
   it.effect("keeps the prices of a catalog that is no longer in use, unchanged", () =>

@@ -27,7 +27,7 @@ const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, i
 
 describeOnEngines("RequestLog", (suite) => {
   suite.layer(RequestLog.layerSql)((it) => {
-    it.effect("finds what was recorded, for its organization only", () =>
+    it.effect("finds a recorded receipt, for its organization only", () =>
       Effect.gen(function* () {
         yield* empty
         const log = yield* RequestLog
@@ -36,8 +36,8 @@ describeOnEngines("RequestLog", (suite) => {
         yield* log.record(receipt)
         yield* storedAtLeast(1)
         assert.deepStrictEqual(yield* log.find(organization, receipt.id), Option.some(receipt))
-        const stranger = organizationId("018f0000-0000-7000-8000-0000000000ff")
-        assert.deepStrictEqual(yield* log.find(stranger, receipt.id), Option.none())
+        const otherOrganization = organizationId("018f0000-0000-7000-8000-0000000000ff")
+        assert.deepStrictEqual(yield* log.find(otherOrganization, receipt.id), Option.none())
         const sql = yield* SqlClient.SqlClient
         const rows = yield* sql<{ readonly at: Date }>`SELECT at FROM request_log`
         assert.deepStrictEqual(
@@ -47,7 +47,7 @@ describeOnEngines("RequestLog", (suite) => {
       })
     )
 
-    it.effect("stores what a client may write into a name", () =>
+    it.effect("stores any text that a client sends as a name", () =>
       Effect.gen(function* () {
         yield* empty
         const log = yield* RequestLog
@@ -58,7 +58,7 @@ describeOnEngines("RequestLog", (suite) => {
       })
     )
 
-    it.effect("keeps one receipt of a request that ran twice: of the run that was charged, else the last", () =>
+    it.effect("keeps one receipt of a request that ran twice: of the run that was charged, or else of the last", () =>
       Effect.gen(function* () {
         yield* empty
         const log = yield* RequestLog
@@ -77,7 +77,7 @@ describeOnEngines("RequestLog", (suite) => {
           ["completed", cost],
           ["completed", cost]
         ]
-        // One batch, then one by one: what is stored must not depend on it.
+        // First as one batch, then one by one: the result must be the same.
         for (const pause of [false, true]) {
           yield* empty
           const runs = [
@@ -103,7 +103,7 @@ describeOnEngines("RequestLog", (suite) => {
       })
     )
 
-    it.effect("loses a receipt that cannot be stored, and none beside it", () =>
+    it.effect("loses a receipt that cannot be stored, and no other of its batch", () =>
       Effect.gen(function* () {
         yield* empty
         const log = yield* RequestLog
@@ -116,7 +116,7 @@ describeOnEngines("RequestLog", (suite) => {
       })
     )
 
-    it.effect("never waits, and counts what finds the queue full", () =>
+    it.effect("never waits, and counts the receipts that find the queue full", () =>
       Effect.gen(function* () {
         yield* empty
         const log = yield* RequestLog
@@ -150,15 +150,15 @@ describeOnEngines("RequestLog", (suite) => {
 const server = inject("postgresUrl")
 describe.runIf(server !== undefined)("RequestLog [postgresql]", () => {
   layer(RequestLog.layerSql.pipe(Layer.provideMerge(Layer.suspend(() => layerPostgres(server ?? "")))))((it) => {
-    it.effect("tries again when its connection is cut", () =>
+    it.effect("tries again when its connection is lost", () =>
       Effect.gen(function* () {
         const log = yield* RequestLog
         const sql = yield* SqlClient.SqlClient
         const cut = sql<{ readonly cut: boolean }>`
           SELECT pg_terminate_backend(pid) AS cut FROM pg_stat_activity
           WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO request_log%' AND pid <> pg_backend_pid()`
-        const cutOnce = cut.pipe(Effect.repeat({ while: (rows) => rows.length === 0 }))
-        yield* whileLocked("request_log", Effect.andThen(log.record(receiptOf(1)), cutOnce), 0)
+        const cutConnection = cut.pipe(Effect.repeat({ while: (rows) => rows.length === 0 }))
+        yield* whileLocked("request_log", Effect.andThen(log.record(receiptOf(1)), cutConnection), 0)
         yield* stored.pipe(Effect.tap(TestClock.adjust("100 millis")), Effect.repeat({ while: (n) => n === 0 }))
         assert.deepStrictEqual(yield* log.find(organization, receiptOf(1).id), Option.some(receiptOf(1)))
       })

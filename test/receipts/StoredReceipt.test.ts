@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { decodeReceipt, encodeReceipt, StoredReceipt } from "../../src/receipts/StoredReceipt.ts"
 import { organization, receiptOf } from "./receipts.ts"
 
-/** A receipt as the first version wrote it. */
+/** A receipt in the format of the first version. */
 const old = {
   id: "018f0000-0000-7000-9000-000000000001",
   organization,
@@ -29,11 +29,11 @@ const old = {
 
 describe("StoredReceipt", () => {
   it.effect.prop(
-    "reads back every receipt as it was, to the last picodollar",
+    "decodes every receipt to what was encoded, to the last picodollar",
     { receipt: StoredReceipt },
     ({ receipt }) =>
       Effect.gen(function* () {
-        // Text is compared as it is stored: with what PostgreSQL has no room for replaced.
+        // Receipts are compared as they are stored, with the characters replaced that PostgreSQL cannot store.
         const stored = JSON.parse(encodeReceipt(receipt))
         assert.deepStrictEqual(JSON.parse(encodeReceipt(yield* decodeReceipt(stored))), stored)
         assert.strictEqual((yield* decodeReceipt(stored)).cost, receipt.cost)
@@ -41,13 +41,13 @@ describe("StoredReceipt", () => {
     { arbitrary: { runs: 200 } }
   )
 
-  it.effect("reads the receipts of versions that knew neither audio nor end users, and adds nothing to them", () =>
+  it.effect("decodes the receipts of versions that had neither audio nor end users, and adds nothing to them", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(JSON.parse(encodeReceipt(yield* decodeReceipt(old))), old)
     })
   )
 
-  it.effect("changes nothing of a receipt of plain text", () =>
+  it.effect("changes nothing in a receipt of plain text", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* decodeReceipt(JSON.parse(encodeReceipt(receiptOf(1)))), receiptOf(1))
     })

@@ -1,4 +1,4 @@
-/** Receipts for the tests of this room. */
+/** Sample receipts. */
 import * as Ids from "../../src/domain/Ids.ts"
 import { picodollars } from "../../src/domain/Money.ts"
 import type { Receipt, RoutingFeatures } from "../../src/receipts/Receipt.ts"
@@ -34,7 +34,7 @@ export const receiptOf = (number: number): Receipt => ({
   durationMillis: 321
 })
 
-/** What the router knew of a short request in plain text. */
+/** What the router knew about a short request in plain text. */
 export const features: RoutingFeatures = {
   image: false,
   audio: false,
