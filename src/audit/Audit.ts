@@ -1,59 +1,60 @@
 /**
- * The audit of all money, from one consistent snapshot of the database: accounts against the journal, holds against
- * whoever must end them, and every request's charge against its receipt and the price that was in force.
+ * The audit of all money, from one consistent snapshot of the database: accounts against their entries, holds against
+ * the gateways that must end them, and the charge of every request against its receipt and the price that was in force.
  *
- * It writes nothing and takes no locks, so it runs beside working gateways. A charge without a receipt is reported and
- * is no contradiction: the log may lose a receipt when a gateway is killed, and charges do not rest on it.
+ * It writes nothing and takes no locks, so it can run while gateways work. A charge without a receipt is reported but
+ * does not count as a difference: a gateway that is killed may lose a receipt, and no charge depends on one.
  */
 import { Effect, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
-import * as Verify from "../ledger/Verify.ts"
+import { type AccountMismatch, checkAccounts, checkHolds, type StrayHold } from "../ledger/LedgerChecks.ts"
 import { type CheckName, type RequestRecords, type Finding, checkRequest } from "./RequestChecks.ts"
 import { requestRecords } from "./RequestRecords.ts"
 
-/** Findings of one check that a report keeps. All of them are counted. */
+/** Findings of one check that a report lists. All of them are counted. */
 const maxFindings = 100
 
 const snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
+/** Printed as JSON by `tollgate ledger verify --json`, so its names must not change. */
 export interface AuditReport {
   readonly accounts: number
-  /** Open at this moment. */
+  /** Open at the moment of the snapshot. */
   readonly holds: number
   readonly receipts: number
   readonly charges: number
-  /** Requests that are just ending: not all of them is stored yet. */
+  /** Requests that have just ended while a gateway was running, of which not everything may be stored yet. */
   readonly settling: number
-  /** How often each check failed; those that never did are left out. */
+  /** How often each check failed. Checks that never failed are left out. */
   readonly counts: { readonly [C in CheckName]?: number }
   /** The first findings of each check. */
   readonly findings: ReadonlyArray<Finding>
 }
 
-/** Charges that nothing explains. */
-export const unexplained = (report: AuditReport): number => report.counts.unexplained_charge ?? 0
+/** The number of charges without a receipt. */
+export const unexplainedCharges = (report: AuditReport): number => report.counts.unexplained_charge ?? 0
 
-/** Contradictions in the books. */
+/** The number of contradictions in the books. */
 export const differences = (report: AuditReport): number =>
-  Object.values(report.counts).reduce((sum, count) => sum + count, 0) - unexplained(report)
+  Object.values(report.counts).reduce((sum, count) => sum + count, 0) - unexplainedCharges(report)
 
-/** Reads everything once. Takes about as long as reading the tables does, and keeps one page of them in memory. */
+/** Reads everything once: it takes as long as reading the tables does, and the memory of one page of them. */
 export const audit: Effect.Effect<AuditReport, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  return yield* Effect.provideService(sql.withTransaction(read), SqlClient.BeginTransaction, snapshot)
+  return yield* Effect.provideService(sql.withTransaction(runChecks), SqlClient.BeginTransaction, snapshot)
 }).pipe(Effect.withSpan("Audit.audit"))
 
-const read = Effect.gen(function* () {
+const runChecks = Effect.gen(function* () {
   const tally = new Tally()
-  const accounts = yield* Verify.verifyAccounts
-  tally.count("account", accounts.differing)
-  tally.findings.push(...accounts.rows.map(driftFinding))
-  const holds = yield* Verify.verifyHolds
-  tally.count("stray_hold", holds.differing)
-  tally.findings.push(...holds.rows.map(strayFinding))
+  const accounts = yield* checkAccounts
+  tally.count("account", accounts.failed)
+  tally.findings.push(...accounts.rows.map(mismatchFinding))
+  const holds = yield* checkHolds
+  tally.count("stray_hold", holds.failed)
+  tally.findings.push(...holds.rows.map(strayHoldFinding))
   yield* Stream.runForEachArray(requestRecords, (page) =>
-    Effect.sync(() => page.forEach((evidence) => tally.add(evidence)))
+    Effect.sync(() => page.forEach((records) => tally.add(records)))
   )
   const { charges, counts, findings, receipts, settling } = tally
   return { accounts: accounts.checked, holds: holds.checked, receipts, charges, settling, counts, findings }
@@ -66,16 +67,16 @@ class Tally {
   readonly counts: { [C in CheckName]?: number } = {}
   readonly findings: Array<Finding> = []
 
-  add(evidence: RequestRecords): void {
-    if (evidence.receipt !== "none") this.receipts++
-    this.charges += evidence.charges.length
-    if (evidence.settling) this.settling++
-    for (const finding of checkRequest(evidence)) {
+  add(records: RequestRecords): void {
+    if (records.receipt !== "none") this.receipts++
+    this.charges += records.charges.length
+    if (records.settling) this.settling++
+    for (const finding of checkRequest(records)) {
       if (this.count(finding.check, 1) <= maxFindings) this.findings.push(finding)
     }
   }
 
-  /** Answers how often this check has failed so far. */
+  /** Returns how often this check has failed so far. */
   count(check: CheckName, times: number): number {
     const total = (this.counts[check] ?? 0) + times
     if (total > 0) this.counts[check] = total
@@ -83,14 +84,14 @@ class Tally {
   }
 }
 
-const driftFinding = ({ balance, entries, held, holds, organization }: Verify.Drift): Finding => ({
+const mismatchFinding = ({ balance, entries, held, holds, organization }: AccountMismatch): Finding => ({
   check: "account",
   organization,
   expected: `entries ${entries}, open holds ${holds}`,
   found: `balance + held ${balance + held}, held ${held}`
 })
 
-const strayFinding = ({ amount, organization, request }: Verify.StrayHold): Finding => ({
+const strayHoldFinding = ({ amount, organization, request }: StrayHold): Finding => ({
   check: "stray_hold",
   organization,
   request,

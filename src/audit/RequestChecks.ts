@@ -1,5 +1,5 @@
 /**
- * What is wrong with one request's money: its receipt, its charges and its hold, compared with each other and with the
+ * Checks the money of one request: its receipt, its charges and its hold are compared with each other and with the
  * price that was in force. Pure. A charge is recomputed from the usage on the receipt and the stored price alone.
  */
 import { billedMillis, costOf, type Price, type Rates, ratesFor } from "../catalog/Price.ts"
@@ -9,22 +9,25 @@ import { promptTokens } from "../domain/Usage.ts"
 import { chargeForDelivered } from "../ledger/Pricing.ts"
 import type { Receipt } from "../receipts/Receipt.ts"
 
-/** Each way in which the books can be wrong, and what it means. `unexplained_charge` alone is no contradiction. */
+/**
+ * Each way in which the books can be wrong, and what it means. The names are part of the output of `tollgate ledger
+ * verify`, so they must not change. All but `unexplained_charge` are contradictions.
+ */
 export const checks = {
-  account: "an account is not the sum of its journal, or its held part not the sum of its open holds",
+  account: "an account is not the sum of its entries, or its held part is not the sum of its open holds",
   stray_hold: "an open hold has outlived its lifetime and its gateway",
   ended_hold: "a request has ended and its hold is still open",
   unreadable_receipt: "a receipt cannot be read",
   unknown_price: "no readable price is stored for a receipt's catalog version and endpoint",
   receipt_rates: "a receipt's rates are not those that were in force",
   receipt_time: "the time billed on a receipt is not the length of its audio under the price in force",
-  receipt_cost: "a receipt's cost is not its tokens at the price in force",
+  receipt_cost: "a receipt's cost is not the cost of its usage at the price in force",
   charge_amount: "a charge is not the cost on its receipt",
-  missing_charge: "a receipt says charged and the journal has no charge",
-  unowed_charge: "a receipt says nothing was charged and the journal has a charge",
+  missing_charge: "a receipt shows a charge that the journal does not have",
+  unowed_charge: "a receipt shows no charge, but the journal has one",
   repeated_charge: "a request is charged more than once",
-  misplaced_charge: "a request is charged to another organization than the one that made it",
-  unexplained_charge: "a charge has no receipt, so nothing says what it was for"
+  misplaced_charge: "a request is charged to an organization that did not make it",
+  unexplained_charge: "a charge has no receipt to explain it"
 } as const
 
 export type CheckName = keyof typeof checks
@@ -42,35 +45,36 @@ export interface Charge {
   readonly amount: Picodollars
 }
 
-/** All that is stored of one request. */
+/** All that is stored about one request. */
 export interface RequestRecords {
   readonly request: RequestId
-  /** Under which the receipt is filed; `undefined` without one. */
+  /** The organization of the receipt; `undefined` without one. */
   readonly organization: OrganizationId | undefined
   readonly receipt: Receipt | "none" | "unreadable"
-  /** The price in force, if one is stored and the receipt names one. */
+  /** The price that was in force, if one is stored and the receipt names one. */
   readonly price: Price | undefined
   readonly charges: ReadonlyArray<Charge>
+  /** The organization of each open hold. */
   readonly holds: ReadonlyArray<OrganizationId>
-  /** So young, on a system that is running, that the rest of it may still be on its way. */
+  /** The request has just ended while a gateway was running, so some of its records may not be stored yet. */
   readonly settling: boolean
 }
 
 type Fault = Pick<Finding, "check" | "expected" | "found">
 
-export const checkRequest = (evidence: RequestRecords): ReadonlyArray<Finding> => {
-  const { charges, holds, request } = evidence
-  const organization = evidence.organization ?? charges[0]?.organization ?? holds[0]
+export const checkRequest = (records: RequestRecords): ReadonlyArray<Finding> => {
+  const { charges, holds, request } = records
+  const organization = records.organization ?? charges[0]?.organization ?? holds[0]
   if (organization === undefined) return []
-  return [...faultsOfReceipt(evidence), ...faultsOfJournal(evidence)].map((fault) => ({
+  return [...receiptFaults(records), ...journalFaults(records)].map((fault) => ({
     ...fault,
     organization,
     request
   }))
 }
 
-/** The receipt by itself: do its tokens, its rates and its cost agree with the price in force? */
-function* faultsOfReceipt({ price, receipt }: RequestRecords): Generator<Fault> {
+/** Compares the usage, the rates and the cost on the receipt with the price in force. */
+function* receiptFaults({ price, receipt }: RequestRecords): Generator<Fault> {
   if (receipt === "none") return
   if (receipt === "unreadable") return yield { check: "unreadable_receipt" }
   const { cost, usage } = receipt
@@ -79,21 +83,21 @@ function* faultsOfReceipt({ price, receipt }: RequestRecords): Generator<Fault> 
     return
   }
   if (price === undefined) return yield { check: "unknown_price", found: priceNameOf(receipt) }
-  const inForce = written(ratesFor(price, promptTokens(usage)))
-  const stated = written(receipt.rates ?? {})
-  if (inForce !== stated) yield { check: "receipt_rates", expected: inForce, found: stated }
+  const expectedRates = formatRates(ratesFor(price, promptTokens(usage)))
+  const receiptRates = formatRates(receipt.rates ?? {})
+  if (expectedRates !== receiptRates) yield { check: "receipt_rates", expected: expectedRates, found: receiptRates }
   const time = billedMillis(price, receipt.audio?.millis ?? 0)
   if (time !== usage.audioMillis)
-    yield { check: "receipt_time", expected: shown(time), found: shown(usage.audioMillis) }
-  const owed =
+    yield { check: "receipt_time", expected: formatMillis(time), found: formatMillis(usage.audioMillis) }
+  const expectedCost =
     receipt.outcome === "client_left"
       ? chargeForDelivered({ price, held: receipt.held, delivered: usage })
       : costOf(price, usage)
-  if (owed !== cost) yield { check: "receipt_cost", expected: String(owed), found: String(cost) }
+  if (expectedCost !== cost) yield { check: "receipt_cost", expected: String(expectedCost), found: String(cost) }
 }
 
-/** The journal and the hold against the receipt. */
-function* faultsOfJournal({ charges, holds, receipt, settling }: RequestRecords): Generator<Fault> {
+/** Compares the charges and the hold with the receipt. */
+function* journalFaults({ charges, holds, receipt, settling }: RequestRecords): Generator<Fault> {
   const organization = typeof receipt === "object" ? receipt.organization : undefined
   const charge = charges.find((one) => one.organization === organization) ?? charges[0]
   if (charges.length > 1) yield { check: "repeated_charge", expected: "1", found: String(charges.length) }
@@ -116,10 +120,10 @@ function* faultsOfJournal({ charges, holds, receipt, settling }: RequestRecords)
 const priceNameOf = ({ catalogVersion, served }: Receipt): string =>
   `${served?.endpoint ?? "no endpoint"} in catalog ${catalogVersion}`
 
-const shown = (millis: number | undefined): string => (millis === undefined ? "none" : `${millis} ms`)
+const formatMillis = (millis: number | undefined): string => (millis === undefined ? "none" : `${millis} ms`)
 
-/** Rates as one text, the same for the same rates. */
-const written = (rates: { readonly [bucket: string]: Picodollars } | Rates): string =>
+/** Rates as text that is equal for equal rates. */
+const formatRates = (rates: { readonly [bucket: string]: Picodollars } | Rates): string =>
   Object.entries(rates)
     .map(([bucket, rate]) => `${bucket} ${rate}`)
     .sort()

@@ -1,25 +1,23 @@
 /**
- * Every request that left a receipt or a charge, with all that is stored of it, in order of id. Read in pages by key,
- * so that the memory it takes is that of one page, however long the history is.
+ * Every request that has a receipt or a charge, with all that is stored about it, in order of id. The rule: a record
+ * that cannot be decoded is passed on as unreadable, and never ends the audit.
  */
-import { Duration, Effect, Option, Stream } from "effect"
+import { Duration, Effect, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 
 import { organizationId, requestId } from "../domain/Ids.ts"
 import { picodollars } from "../domain/Money.ts"
 import { leaseLifetime } from "../ledger/Lease.ts"
-import * as PriceList from "../receipts/PriceList.ts"
-import * as StoredReceipt from "../receipts/StoredReceipt.ts"
+import { decodePrice } from "../receipts/PriceList.ts"
+import { decodeReceipt } from "../receipts/StoredReceipt.ts"
+import { pagesByKey } from "../sql/Pages.ts"
 import type { RequestRecords } from "./RequestChecks.ts"
 
-/** Requests in one page. A receipt is a few kilobytes. */
+/** Requests in one page. A receipt takes a few kilobytes. */
 const pageSize = 500
 
-/** How long the parts of a request may take to be stored, on a system that is running. */
+/** For how long after the end of a request its records may be incomplete while a gateway is running. */
 const settlingMillis = Duration.toMillis("1 minute")
-
-/** Before every id. */
-const start = "00000000-0000-0000-0000-000000000000"
 
 interface Row {
   readonly id: string
@@ -31,22 +29,22 @@ interface Row {
   /** Milliseconds since 1970, by the database's clock. */
   readonly now: number
   readonly charged_at: number | null
-  /** Some gateway is running. */
+  /** Whether any gateway is running. */
   readonly running: boolean
 }
 
 /**
- * Pages are looked up by index until the transaction ends. Left alone, a database that has not yet counted its rows
- * reads whole tables for every page.
+ * Makes PostgreSQL look up pages by index until the transaction ends. A database that has no statistics yet would
+ * otherwise read whole tables for every page.
  */
-const byIndex = Effect.flatMap(
+const forceIndexScans = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql`
     SELECT set_config(setting, 'off', true)
     FROM unnest(ARRAY['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'jit']) AS setting`
 )
 
-const page = Effect.fnUntraced(function* (after: string) {
+const readPage = Effect.fnUntraced(function* (after: string) {
   const sql = yield* SqlClient.SqlClient
   return yield* sql<Row>`
     WITH page AS MATERIALIZED (
@@ -78,11 +76,10 @@ const page = Effect.fnUntraced(function* (after: string) {
     ORDER BY page.id`
 })
 
-/** What cannot be read is a finding like any other, not the end of the audit. */
-const evidenceOf = Effect.fnUntraced(function* (row: Row) {
+const recordsOf = Effect.fnUntraced(function* (row: Row) {
   const receipt =
-    row.receipt === null ? "none" : yield* Effect.orElseSucceed(StoredReceipt.decodeReceipt(row.receipt), unread)
-  const price = row.price === null ? undefined : yield* Effect.orElseSucceed(PriceList.decodePrice(row.price), nothing)
+    row.receipt === null ? "none" : yield* Effect.orElseSucceed(decodeReceipt(row.receipt), () => "unreadable" as const)
+  const price = row.price === null ? undefined : yield* Effect.orElseSucceed(decodePrice(row.price), () => undefined)
   const endedAt = typeof receipt === "object" ? receipt.atMillis + receipt.durationMillis : 0
   return {
     request: requestId(row.id),
@@ -98,17 +95,12 @@ const evidenceOf = Effect.fnUntraced(function* (row: Row) {
   } satisfies RequestRecords
 })
 
-const unread = () => "unreadable" as const
-const nothing = () => undefined
-
-const pages = Stream.paginate(start, (after) =>
-  Effect.gen(function* () {
-    const rows = yield* page(after)
-    const last = rows.at(-1)
-    const evidence = yield* Effect.forEach(rows, evidenceOf)
-    return [evidence, last === undefined ? Option.none<string>() : Option.some(last.id)] as const
-  })
+/** To be read in a transaction, so that all pages are of one snapshot. */
+export const requestRecords = Stream.unwrap(
+  Effect.as(
+    forceIndexScans,
+    pagesByKey({ read: readPage, keyOf: (row) => row.id }).pipe(
+      Stream.mapArrayEffect((rows) => Effect.forEach(rows, recordsOf))
+    )
+  )
 )
-
-/** To be read in a transaction, which makes it one moment. */
-export const requestRecords = Stream.unwrap(Effect.as(byIndex, pages))

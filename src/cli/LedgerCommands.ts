@@ -1,14 +1,17 @@
-/** `tollgate ledger`: the audit and the balances, read from the database itself, whether gateways run or not. */
+/**
+ * `tollgate ledger`: the audit and the balances. Both are read from the database itself, so they work whether gateways
+ * run or not.
+ */
 import { Console, Data, Effect, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 
-import { audit, differences, type AuditReport, unexplained } from "../audit/Audit.ts"
+import { audit, differences, type AuditReport, unexplainedCharges } from "../audit/Audit.ts"
 import { type CheckName, checks, type Finding } from "../audit/RequestChecks.ts"
 import { toUsd } from "../domain/Money.ts"
 import { type CreditAccount, creditAccounts } from "../ledger/CreditAccounts.ts"
 import * as Connection from "./Connection.ts"
 
-/** The audit has found what must not be. What it is has been printed. */
+/** The audit has found differences, which have been printed. */
 export class BooksDiffer extends Data.TaggedError("BooksDiffer") {}
 
 const json = Flag.Boolean("json").pipe(
@@ -26,7 +29,7 @@ const verify = Command.make(
   { json, strict },
   Effect.fn(function* ({ json, strict }) {
     const report = yield* audit
-    const clean = differences(report) === 0 && (!strict || unexplained(report) === 0)
+    const clean = differences(report) === 0 && (!strict || unexplainedCharges(report) === 0)
     yield* Console.log(json ? JSON.stringify({ clean, ...report }, null, 2) : reportText(report).join("\n"))
     if (!clean) return yield* new BooksDiffer()
   })
@@ -42,7 +45,7 @@ const reportText = (report: AuditReport): ReadonlyArray<string> => [
     (report.settling > 0 ? `, ${report.settling} requests of the last minute` : ""),
   ...report.findings.map(findingText),
   ...Object.entries(report.counts).map(([check, count]) => `${check}: ${count} (${checks[check as CheckName]})`),
-  `${differences(report)} differences, ${unexplained(report)} unexplained charges`
+  `${differences(report)} differences, ${unexplainedCharges(report)} unexplained charges`
 ]
 
 const findingText = ({ check, expected, found, organization, request }: Finding): string =>

@@ -1,15 +1,13 @@
-/** All accounts as they stand, in order of organization, for operators. Read in pages by key. */
-import { Effect, Option, Stream } from "effect"
+/** All accounts as they are, in order of organization, for operators. Read in pages, not in one transaction. */
+import { Effect, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 
 import { type OrganizationId, organizationId } from "../domain/Ids.ts"
 import { picodollars } from "../domain/Money.ts"
+import { pagesByKey } from "../sql/Pages.ts"
 import type { Balance } from "./CreditLedger.ts"
 
 const pageSize = 500
-
-/** Before every id. */
-const start = "00000000-0000-0000-0000-000000000000"
 
 export interface CreditAccount extends Balance {
   readonly organization: OrganizationId
@@ -27,16 +25,13 @@ const accountOf = (row: Row): CreditAccount => ({
   held: picodollars(row.held)
 })
 
-export const creditAccounts = Stream.paginate(start, (after) =>
-  Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
-    const rows = yield* sql<Row>`
-      SELECT organization_id, balance, held FROM credit_account
-      WHERE organization_id > ${after}::uuid ORDER BY organization_id LIMIT ${pageSize}`
-    const last = rows.at(-1)
-    return [
-      rows.map(accountOf),
-      last === undefined ? Option.none<string>() : Option.some(last.organization_id)
-    ] as const
-  })
-)
+export const creditAccounts = pagesByKey({
+  read: (after) =>
+    Effect.flatMap(
+      SqlClient.SqlClient,
+      (sql) => sql<Row>`
+        SELECT organization_id, balance, held FROM credit_account
+        WHERE organization_id > ${after}::uuid ORDER BY organization_id LIMIT ${pageSize}`
+    ),
+  keyOf: (row) => row.organization_id
+}).pipe(Stream.map(accountOf))

@@ -1,18 +1,20 @@
 /**
- * Prepaid credit. Money is held before a provider is called and settled after it answered; a hold that is left without
- * a charge is refunded, whatever the reason. See `README` for the rule of who pays when things break.
+ * Prepaid credit. Money is held before a provider is called and settled after it has answered. The rule: a hold that
+ * ends without a charge is refunded, whatever the reason.
  */
 import { Context, Deferred, Effect, Layer, type Scope } from "effect"
+import type { SecureRandom } from "effect/crypto"
 import { SqlClient, type SqlError } from "effect/sql"
 
 import { type HeldRequestId, heldRequestId, type OrganizationId, type RequestId } from "../domain/Ids.ts"
 import { maximum, type Picodollars, picodollars, zero } from "../domain/Money.ts"
-import { Database } from "../sql/Database.ts"
-import { type Backlog, newHold, type PendingSettlement } from "./Backlog.ts"
-import { isOutOfRange } from "./BatchStatement.ts"
+import type { Database } from "../sql/Database.ts"
+import { isOutOfRange } from "../sql/SqlState.ts"
 import * as GroupCommit from "./GroupCommit.ts"
 import * as Lease from "./Lease.ts"
 import { amountOutOfRange, insufficientCredits, type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
+import { bookEntries } from "./MoneySql.ts"
+import { newPendingHold, type PendingSettlement } from "./PendingWrites.ts"
 import * as Sweeper from "./Sweeper.ts"
 
 /** Money set aside for one request. */
@@ -20,8 +22,8 @@ export interface Hold {
   readonly request: HeldRequestId
   readonly amount: Picodollars
   /**
-   * Charges the request exactly once; the first amount wins. Returns when the charge is durable or after about a
-   * second, whichever is first; it is retried for as long as the process lives.
+   * Charges the request exactly once; the first amount counts. Returns when the charge is durable or after about a
+   * second, whichever comes first; the charge is retried for as long as the process lives.
    */
   readonly settle: (actual: Picodollars) => Effect.Effect<void>
 }
@@ -47,96 +49,97 @@ interface GrantOptions {
 export class CreditLedger extends Context.Service<
   CreditLedger,
   {
-    /** Holds `amount`; closing the scope without `settle` refunds it. */
+    /** Holds `amount`. Closing the scope without `settle` refunds it. */
     readonly hold: (options: HoldOptions) => Effect.Effect<Hold, LedgerError, Scope.Scope>
-    /** Adds credit and opens the account if need be. Idempotent: `false` when this payment was already booked. */
+    /** Adds credit, and opens the account if there is none. Idempotent: `false` if this payment was booked before. */
     readonly grant: (options: GrantOptions) => Effect.Effect<boolean, LedgerError>
+    /** Zero for an organization without an account. */
     readonly balance: (organization: OrganizationId) => Effect.Effect<Balance, LedgerError>
   }
 >()("tollgate/ledger/CreditLedger") {
-  /** Closing the layer writes the settlements that are still on their way, then gives back the holds that are left. */
-  static readonly layer: Layer.Layer<CreditLedger, SqlError.SqlError, Database | SqlClient.SqlClient> = Layer.effect(
+  /** Closing the layer writes the settlements that are still queued, then gives back the holds that are left. */
+  static readonly layer: Layer.Layer<
+    CreditLedger,
+    SqlError.SqlError,
+    Database | SqlClient.SqlClient | SecureRandom.SecureRandom
+  > = Layer.effect(
     CreditLedger,
     Effect.gen(function* () {
-      const { ledger } = yield* Database
       const sql = yield* SqlClient.SqlClient
-      // Finalizers run last to first: the lane drains, the lease is given up, and then all that is left is stale.
-      yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(Sweeper.sweep, patience)))
+      // Finalizers run last to first: the queue drains, the lease is released, and then all holds that are left are
+      // those of a dead gateway.
+      yield* Effect.addFinalizer(() => Effect.ignore(Effect.timeout(Sweeper.sweep, databaseTimeout)))
       const gateway = yield* Lease.acquireLease
-      const backlog = yield* GroupCommit.openGroupCommit({ sql: ledger, gateway })
-      yield* Sweeper.runSweeper(gateway, backlog)
-      return CreditLedger.of({
-        hold: (options) => hold(backlog, options),
-        grant: (options) => grant(sql, options),
-        balance: (organization) => balance(sql, organization)
+      const writes = yield* GroupCommit.openGroupCommit(gateway)
+      yield* Sweeper.runSweeper(gateway, writes)
+
+      const hold = Effect.fnUntraced(function* ({ request, organization, amount }: HoldOptions) {
+        if (amount < 0n) return yield* Effect.die(new Error(`A hold cannot be ${amount} picodollars`))
+        if (amount > maximum) return yield* amountOutOfRange()
+        const pending = newPendingHold({ id: request, organization, amount })
+        let settlement: PendingSettlement | undefined
+        const end = (charge: Picodollars | undefined): Effect.Effect<void> =>
+          Effect.suspend(() => {
+            settlement ??= writes.settle({ id: request, organization, charge })
+            return Deferred.await(settlement.acknowledged)
+          })
+        // The refund is registered before the hold is taken: wherever the caller is interrupted, closing its scope
+        // releases what was granted.
+        yield* Effect.addFinalizer(() =>
+          Effect.suspend(() => (pending.state === "granted" && settlement === undefined ? end(undefined) : Effect.void))
+        )
+        const granted = yield* writes.hold(pending)
+        if (!granted) return yield* insufficientCredits()
+        const settle = (actual: Picodollars): Effect.Effect<void> =>
+          actual < 0n || actual > maximum
+            ? Effect.die(new Error(`A charge cannot be ${actual} picodollars`))
+            : end(actual)
+        return { request: heldRequestId(request), amount, settle } satisfies Hold
       })
+
+      const grant = Effect.fn("CreditLedger.grant")(function* ({ payment, organization, amount }: GrantOptions) {
+        if (amount <= 0n || amount > maximum) return yield* amountOutOfRange()
+        const booked = yield* withinTimeout(sql.unsafe(grantStatement, [payment, organization, amount]))
+        return booked.length > 0
+      })
+
+      const balance = Effect.fn("CreditLedger.balance")(function* (organization: OrganizationId) {
+        const [account] = yield* withinTimeout(sql<{ readonly balance: bigint; readonly held: bigint }>`
+          SELECT balance, held FROM credit_account WHERE organization_id = ${organization}::uuid`)
+        return account === undefined
+          ? { available: zero, held: zero }
+          : { available: picodollars(account.balance), held: picodollars(account.held) }
+      })
+
+      return CreditLedger.of({ hold, grant, balance })
     })
   )
 }
 
 /** How long `grant`, `balance` and the last sweep wait for the database. */
-const patience = "5 seconds"
+const databaseTimeout = "5 seconds"
 
-const hold = Effect.fnUntraced(function* (backlog: Backlog, { request, organization, amount }: HoldOptions) {
-  if (amount < 0n) return yield* Effect.die(new Error(`A hold of ${amount} picodollars`))
-  if (amount > maximum) return yield* amountOutOfRange()
-  const pending = newHold({ id: request, organization, amount })
-  let settlement: PendingSettlement | undefined
-  const end = (charge: Picodollars | undefined): Effect.Effect<void> =>
-    Effect.suspend(() => {
-      settlement ??= backlog.settle({ id: request, organization, charge })
-      return Deferred.await(settlement.acknowledged)
-    })
-  // First the refund, then the hold: wherever the caller is stopped, closing its scope finds what was granted.
-  yield* Effect.addFinalizer(() =>
-    Effect.suspend(() => (pending.state === "granted" && settlement === undefined ? end(undefined) : Effect.void))
-  )
-  const granted = yield* backlog.hold(pending)
-  if (!granted) return yield* insufficientCredits()
-  const settle = (actual: Picodollars): Effect.Effect<void> =>
-    actual < 0n || actual > maximum ? Effect.die(new Error(`A charge of ${actual} picodollars`)) : end(actual)
-  return { request: heldRequestId(request), amount, settle } satisfies Hold
-})
+/*
+ * Parameters: the payment, the organization, the amount. Only a new entry moves the balance, so a payment that is
+ * booked already changes nothing. No separate lock is needed: the upsert opens the account if there is none, and
+ * otherwise computes the balance from the row that it locks itself. The sum of balance and held is
+ * computed on the way because it must fit into a BIGINT as well, or the holds could not be given back.
+ */
+const grantStatement = `
+WITH entry AS (${bookEntries("VALUES ($1::uuid, $2::uuid, 'grant', $3::bigint)")}
+)
+INSERT INTO credit_account (organization_id, balance)
+SELECT organization_id, amount FROM entry
+ON CONFLICT (organization_id) DO UPDATE
+  SET balance = (credit_account.balance + credit_account.held + excluded.balance) - credit_account.held
+RETURNING organization_id`
 
-const toLedgerError = (error: SqlError.SqlError): LedgerError =>
-  isOutOfRange(error) ? amountOutOfRange() : ledgerUnavailable(error)
-
-/** Fails with `LedgerError`, within bounded time. */
-const bounded = <A>(statement: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<A, LedgerError> =>
+/** Turns failures of the database into `LedgerError`, and a statement that takes too long as well. */
+const withinTimeout = <A>(statement: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<A, LedgerError> =>
   statement.pipe(
-    Effect.mapError(toLedgerError),
+    Effect.mapError((error) => (isOutOfRange(error) ? amountOutOfRange() : ledgerUnavailable(error))),
     Effect.timeoutOrElse({
-      duration: patience,
+      duration: databaseTimeout,
       orElse: () => Effect.fail(ledgerUnavailable("the database does not answer"))
     })
   )
-
-const grant = Effect.fn("CreditLedger.grant")(function* (
-  sql: SqlClient.SqlClient,
-  { payment, organization, amount }: GrantOptions
-) {
-  if (amount <= 0n || amount > maximum) return yield* amountOutOfRange()
-  // Only an entry that is new moves the balance, so a payment that is booked already changes nothing. The sum with what
-  // is held is taken on the way because it must fit as well, or the holds could not be given back.
-  const booked = yield* bounded(sql`
-    WITH entry AS (
-      INSERT INTO credit_entry (id, organization_id, kind, amount)
-      VALUES (${payment}::uuid, ${organization}::uuid, 'grant', ${amount}::bigint)
-      ON CONFLICT DO NOTHING
-      RETURNING organization_id, amount
-    )
-    INSERT INTO credit_account (organization_id, balance)
-    SELECT organization_id, amount FROM entry
-    ON CONFLICT (organization_id) DO UPDATE
-      SET balance = (credit_account.balance + credit_account.held + excluded.balance) - credit_account.held
-    RETURNING organization_id`)
-  return booked.length > 0
-})
-
-const balance = Effect.fn("CreditLedger.balance")(function* (sql: SqlClient.SqlClient, organization: OrganizationId) {
-  const [account] = yield* bounded(sql<{ readonly balance: bigint; readonly held: bigint }>`
-    SELECT balance, held FROM credit_account WHERE organization_id = ${organization}::uuid`)
-  return account === undefined
-    ? { available: zero, held: zero }
-    : { available: picodollars(account.balance), held: picodollars(account.held) }
-})

@@ -1,27 +1,28 @@
 /**
- * The one lane on which holds and settlements of this process go to the database. While a batch is in flight the next
- * one gathers, so the busier the gateway, the larger its batches; nothing waits for a timer.
+ * The single queue through which the holds and settlements of this process reach the database. While one batch is being
+ * written the next one gathers, so the busier the gateway, the larger its batches; nothing waits for a timer.
  *
- * The rule: whatever the database does, every write gets its answer or stays in the lane. A row that the database
- * rejects is found by halving the batch, and its neighbours are written without it.
+ * The rule: whatever the database does, every write is answered or stays in the queue. A row that the database rejects
+ * is found by halving the batch, and the other rows are written without it.
  */
-import { Cause, Clock, Duration, Effect, Fiber, Metric, Option, Queue, Random, Schedule, type Scope } from "effect"
-import type { SqlClient, SqlError } from "effect/sql"
+import { Cause, Clock, Duration, Effect, Fiber, Metric, Option, Queue, Random } from "effect"
+import type { SqlError } from "effect/sql"
 
-import { sqlStateOf } from "../sql/SqlState.ts"
-import { Backlog, describe, logLost, type Pending } from "./Backlog.ts"
-import { existingHolds, isOutOfRange, writeBatch } from "./BatchStatement.ts"
+import { repeatInBackground } from "../observability/BackgroundTask.ts"
+import { isOutOfRange, isPermanent, isProgramFault } from "../sql/SqlState.ts"
+import { makeBatchStatement } from "./BatchStatement.ts"
 import { amountOutOfRange, type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
+import { describeWrite, logUnwritten, type PendingWrite, PendingWrites } from "./PendingWrites.ts"
 
-/** A batch without an answer after this long counts as lost. */
+/** A batch without an answer after this long counts as failed. */
 const statementTimeout = Duration.seconds(10)
 const firstBackoffMillis = 50
 const maxBackoffMillis = 2_000
-/** When a settlement that the database rejected is tried again. */
+/** How long a settlement that the database rejected waits before it is tried again. */
 const rejectedRetry = Duration.minutes(1)
-/** How often waiting callers are looked at: one timer for all instead of one per request. */
-const patienceInterval = Duration.millis(250)
-/** How long a closing lane goes on writing. */
+/** How often deadlines are checked: one timer for all callers instead of one per request. */
+const deadlineCheckInterval = Duration.millis(250)
+/** How long a closing queue goes on writing. */
 const drainTimeout = Duration.seconds(10)
 
 const batchSize = Metric.histogram("tollgate_ledger_batch_size", {
@@ -32,121 +33,125 @@ const queued = Metric.gauge("tollgate_ledger_queued", {
   description: "Holds and settlements that wait for a statement"
 })
 
-interface Options {
-  readonly sql: SqlClient.SqlClient
-  /** The id under which holds are stored. */
-  readonly gateway: string
-}
-
-/** Opens the lane. Closing the scope first writes what is still in it. */
-export const openGroupCommit = Effect.fnUntraced(function* (options: Options) {
-  const backlog = new Backlog(yield* Clock.Clock, yield* Queue.unbounded<Pending, Cause.Done>())
-  const commit = committer(options, backlog, yield* Effect.scope)
-  // Every statement leaves the microtask queue, on the embedded engine as well, so this loop starves nobody.
-  const worker = yield* backlog.take().pipe(
-    Effect.tap((batch) => Effect.all([Metric.update(batchSize, batch.length), Metric.update(queued, backlog.size)])),
+/** Opens the queue for the gateway with this id. Closing the scope first writes what is still queued. */
+export const openGroupCommit = Effect.fnUntraced(function* (gateway: string) {
+  const writes = new PendingWrites(yield* Clock.Clock, yield* Queue.unbounded<PendingWrite, Cause.Done>())
+  const commit = yield* makeCommit(gateway, writes)
+  // Every statement leaves the microtask queue, on the embedded engine as well, so this loop lets other fibers run.
+  const worker = yield* writes.take().pipe(
+    Effect.tap((batch) => Effect.all([Metric.update(batchSize, batch.length), Metric.update(queued, writes.size)])),
     Effect.tap((batch) => commit(batch, 0)),
     Effect.forever,
     Effect.forkScoped
   )
-  yield* backlog.losePatience.pipe(Effect.repeat(Schedule.spaced(patienceInterval)), Effect.forkScoped)
-  yield* Effect.addFinalizer(() => drain(backlog, worker))
-  return backlog
+  yield* repeatInBackground({
+    run: writes.timeOutCallers,
+    every: deadlineCheckInterval,
+    failureMessage: "The deadlines of the ledger's callers could not be checked"
+  })
+  yield* Effect.addFinalizer(() => drain(writes, worker))
+  return writes
 })
 
-const drain = Effect.fnUntraced(function* (backlog: Backlog, worker: Fiber.Fiber<unknown, Cause.Done>) {
-  backlog.close()
+const drain = Effect.fnUntraced(function* (writes: PendingWrites, worker: Fiber.Fiber<unknown, Cause.Done>) {
+  writes.close()
   yield* Fiber.await(worker).pipe(Effect.timeoutOption(drainTimeout))
   yield* Fiber.interrupt(worker)
-  yield* Effect.forEach(backlog.unwritten, logLost, { discard: true })
+  yield* Effect.forEach(writes.unwritten, logUnwritten, { discard: true })
 })
 
-type Failed = Cause.Cause<SqlError.SqlError | Cause.TimeoutError>
+type BatchFailure = Cause.Cause<SqlError.SqlError | Cause.TimeoutError>
 
-/** Writes a batch, and comes back only when each of its writes is answered or set aside. */
-const committer = ({ sql, gateway }: Options, backlog: Backlog, scope: Scope.Scope) => {
-  /** Holds of a batch whose answer was lost are granted if they are there: a second try would meet their own cost. */
-  const lookUp = Effect.fnUntraced(function* (batch: ReadonlyArray<Pending>) {
-    const unclear = batch.filter((pending) => pending._tag === "Hold").filter((hold) => hold.mayExist)
-    if (unclear.length === 0) return
-    const ids = unclear.map((hold) => hold.row.id)
-    const there = yield* existingHolds(sql, ids)
-    for (const hold of unclear) if (there.has(hold.row.id)) backlog.answer(hold, true)
+/** The function that writes a batch. It returns once each write has been answered, or put aside to be tried again. */
+const makeCommit = Effect.fnUntraced(function* (gateway: string, writes: PendingWrites) {
+  const statement = yield* makeBatchStatement
+  const scope = yield* Effect.scope
+
+  /**
+   * Grants the holds of a batch whose answer was lost, if they are stored. Sent a second time, they would be weighed
+   * against a balance from which they have already been taken.
+   */
+  const lookUp = Effect.fnUntraced(function* (batch: ReadonlyArray<PendingWrite>) {
+    const uncertain = batch.filter((write) => write._tag === "Hold").filter((hold) => hold.mayExist)
+    if (uncertain.length === 0) return
+    const stored = yield* statement.findHolds(uncertain.map((hold) => hold.row.id))
+    for (const hold of uncertain) if (stored.has(hold.row.id)) writes.answerHold(hold, true)
   })
 
-  const send = Effect.fnUntraced(function* (batch: ReadonlyArray<Pending>) {
+  const send = Effect.fnUntraced(function* (batch: ReadonlyArray<PendingWrite>) {
     yield* lookUp(batch)
-    const wanted = batch.filter((pending) => backlog.isWanted(pending))
-    const settlements = wanted.filter((pending) => pending._tag === "Settlement")
-    const holds = wanted.filter((pending) => pending._tag === "Hold")
-    const refused = yield* writeBatch(sql, {
+    const needed = batch.filter((write) => writes.isStillNeeded(write))
+    const settlements = needed.filter((write) => write._tag === "Settlement")
+    const holds = needed.filter((write) => write._tag === "Hold")
+    const refused = yield* statement.write({
       gateway,
       settlements: settlements.map((settlement) => settlement.row),
       holds: holds.map((hold) => hold.row)
     })
-    for (const settlement of settlements) backlog.durable(settlement)
-    for (const [index, hold] of holds.entries()) backlog.answer(hold, !refused.has(index))
+    for (const settlement of settlements) writes.completeSettlement(settlement)
+    for (const [index, hold] of holds.entries()) writes.answerHold(hold, !refused.has(index))
   })
 
-  const commit = (pending: ReadonlyArray<Pending>, attempt: number): Effect.Effect<void> =>
+  const commit = (pending: ReadonlyArray<PendingWrite>, attempt: number): Effect.Effect<void> =>
     Effect.suspend(() => {
-      const batch = pending.filter((one) => backlog.isWanted(one))
-      const [only] = batch
-      if (only === undefined) return Effect.void
+      const batch = pending.filter((write) => writes.isStillNeeded(write))
+      const [first] = batch
+      if (first === undefined) return Effect.void
       return Effect.catchCause(Effect.timeout(send(batch), statementTimeout), (cause) => {
         const rejected = isRejected(cause)
-        if (!rejected) for (const pending of batch) if (pending._tag === "Hold") pending.mayExist = true
-        if (!rejected && !isBroken(cause)) return retry(batch, attempt, cause)
-        return batch.length === 1 ? setAside(only, cause) : halve(batch)
+        if (!rejected) for (const write of batch) if (write._tag === "Hold") write.mayExist = true
+        if (!rejected && !isUnexpected(cause)) return retry(batch, attempt, cause)
+        return batch.length === 1 ? setAside(first, cause) : halve(batch)
       })
     })
 
-  const halve = (batch: ReadonlyArray<Pending>): Effect.Effect<void> => {
+  const halve = (batch: ReadonlyArray<PendingWrite>): Effect.Effect<void> => {
     const middle = Math.ceil(batch.length / 2)
     return Effect.andThen(commit(batch.slice(0, middle), 0), commit(batch.slice(middle), 0))
   }
 
-  const retry = (batch: ReadonlyArray<Pending>, attempt: number, cause: Failed): Effect.Effect<void> =>
-    Effect.logWarning("The ledger could not write and tries again", { writes: batch.length, attempt }, cause).pipe(
+  const retry = (batch: ReadonlyArray<PendingWrite>, attempt: number, cause: BatchFailure): Effect.Effect<void> =>
+    Effect.logWarning(
+      "The ledger could not write a batch and will try again",
+      { writes: batch.length, attempt },
+      cause
+    ).pipe(
       Effect.andThen(Random.nextBetween(1, 2)),
       Effect.flatMap((jitter) => Effect.sleep(Duration.millis(backoffMillis(attempt) * jitter))),
       Effect.flatMap(() => commit(batch, attempt + 1))
     )
 
-  const setAside = Effect.fnUntraced(function* (pending: Pending, cause: Failed) {
-    yield* Effect.logError("The database rejects a write of the ledger", describe(pending), cause)
-    if (pending._tag === "Hold") return backlog.refuse(pending, Effect.fail(rejectionOf(cause)))
-    yield* Effect.sync(() => backlog.again(pending)).pipe(Effect.delay(rejectedRetry), Effect.forkIn(scope))
+  const setAside = Effect.fnUntraced(function* (write: PendingWrite, cause: BatchFailure) {
+    yield* Effect.logError("The database rejected a write of the ledger", describeWrite(write), cause)
+    if (write._tag === "Hold") return writes.refuseHold(write, Effect.fail(refusalOf(cause)))
+    yield* Effect.sync(() => writes.requeue(write)).pipe(Effect.delay(rejectedRetry), Effect.forkIn(scope))
   })
 
   return commit
-}
+})
 
 const backoffMillis = (attempt: number): number => Math.min(firstBackoffMillis * 2 ** attempt, maxBackoffMillis)
 
-const sqlErrorOf = (cause: Failed): SqlError.SqlError | undefined =>
+const sqlErrorOf = (cause: BatchFailure): SqlError.SqlError | undefined =>
   Option.getOrUndefined(Option.filter(Cause.findErrorOption(cause), (error) => error._tag === "SqlError"))
 
-/** Data exceptions, violated constraints, statements that cannot run: sent again, they would fail again. */
-const rejections = /^(22|23|42)/
-
-/** The database rejected what was sent, and so wrote nothing of it. After any other failure it may have. */
-const isRejected = (cause: Failed): boolean => {
+/** The database rejected the statement and so wrote nothing of it. After any other failure it may have. */
+const isRejected = (cause: BatchFailure): boolean => {
   const error = sqlErrorOf(cause)
-  return error !== undefined && rejections.test(sqlStateOf(error) ?? "")
+  return error !== undefined && isPermanent(error)
 }
 
 /**
- * Neither the database nor the connection is at fault, so it must be something in the batch or in this program. It is
- * narrowed down like a rejection: that the lane goes on matters more than to know why.
+ * Neither the database nor the connection failed, so something in the batch or in this program is at fault. The batch
+ * is halved as after a rejection: it matters more that the other writes go on than to know the reason.
  */
-const isBroken = (cause: Failed): boolean => {
+const isUnexpected = (cause: BatchFailure): boolean => {
   if (Option.isNone(Cause.findErrorOption(cause))) return true
   const error = sqlErrorOf(cause)
-  return error?.reason._tag === "UnknownError" && sqlStateOf(error) === undefined
+  return error !== undefined && isProgramFault(error)
 }
 
-const rejectionOf = (cause: Failed): LedgerError => {
+const refusalOf = (cause: BatchFailure): LedgerError => {
   const error = sqlErrorOf(cause)
   return error !== undefined && isOutOfRange(error) ? amountOutOfRange() : ledgerUnavailable(cause)
 }

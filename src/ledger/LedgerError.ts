@@ -1,11 +1,11 @@
-/** The one error of this room. What failed with it has had no effect, or one that is undone without the caller. */
+/** The one error of the ledger. What failed with it had no effect, or one that is undone without the caller's help. */
 import { Data } from "effect"
 
 export class LedgerError extends Data.TaggedError("LedgerError")<{
   readonly reason:
     /** The available balance was zero or negative at this request's turn. */
     | { readonly _tag: "InsufficientCredits" }
-    /** The database did not answer in time, or too many writes wait for it. Nothing was held. */
+    /** The database did not answer in time, or too many writes are waiting for it. Nothing was held. */
     | { readonly _tag: "Unavailable"; readonly cause?: unknown }
     /** The amount would take the account past what it can hold. */
     | { readonly _tag: "AmountOutOfRange" }

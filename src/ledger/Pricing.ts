@@ -1,33 +1,33 @@
 /**
- * What a request is held for, and what it is charged when its client left early. Pure, and exact: both are sums of
- * whole tokens times whole prices.
+ * The amount to hold for a chat request, and its charge if its client leaves early. Pure, and exact: both are sums of
+ * whole numbers of tokens times whole prices.
  */
 import { costOf, type Price } from "../catalog/Price.ts"
 import { min, type Picodollars } from "../domain/Money.ts"
 import type { ReasoningTier } from "../domain/Reasoning.ts"
 import { none, type Usage } from "../domain/Usage.ts"
 
-/** Output tokens to expect of a request that sets no limit, by how much it wants the model to think. */
+/** The output tokens to expect of a request without a limit of its own, by reasoning tier. */
 export type DefaultOutputTokens = { readonly [T in ReasoningTier]: number }
 
 export const defaultOutputTokens: DefaultOutputTokens = { none: 1_024, low: 2_048, high: 8_192 }
 
 export interface Expectation {
-  /** Of the first candidate. */
+  /** The price of the first candidate. */
   readonly price: Price
-  /** The most it can write. */
+  /** The output limit of the first candidate. */
   readonly modelMaxOutputTokens: number
-  /** The whole prompt, audio included. */
+  /** The whole prompt, including audio. */
   readonly promptTokens: number
-  /** The part of the prompt that is audio. */
+  /** The part of `promptTokens` that is audio. */
   readonly audioTokens?: number
-  /** The client's own limit. */
+  /** The limit in the request. */
   readonly maxOutputTokens?: number | undefined
-  /** `undefined` when the request leaves it to the model, which then thinks as little as `low`. */
+  /** `undefined` if the request leaves reasoning to the model, which counts as `low`. */
   readonly tier: ReasoningTier | undefined
 }
 
-/** What to hold: the whole prompt at full price, and all the output that is to be expected. */
+/** The amount to hold: the whole prompt at the uncached price, and all the output that is expected. */
 export const estimate = (
   expectation: Expectation,
   defaults: DefaultOutputTokens = defaultOutputTokens
@@ -38,7 +38,7 @@ export const estimate = (
   return costOf(expectation.price, { ...none, input: promptTokens - audioInput, audioInput, output })
 }
 
-/** What a client pays that left after its first output: the tokens it was sent, and never more than was held. */
+/** The charge for a client that left after its first output: the tokens delivered to it, and at most what was held. */
 export const chargeForDelivered = (options: {
   readonly price: Price
   readonly held: Picodollars

@@ -1,30 +1,32 @@
 /**
- * Gives back holds that nobody will end: those of dead gateways, those past their lifetime, and those this process has
- * stored but no longer knows of.
+ * Gives back holds that nobody else will end: those of dead gateways, those past their lifetime, and those that this
+ * process has stored but does not know of.
  *
- * A wrong sweep does no harm to the books: a late charge is still booked in full, because a charge does not need its
- * hold. Only the credit was free for others meanwhile.
+ * A wrong sweep does no harm to the accounts: a late charge is still booked in full, because a charge does not need its
+ * hold. In the meantime the credit was merely available to other requests.
  */
-import { Duration, Effect, Schedule } from "effect"
+import { Duration, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
 import { organizationId, requestId } from "../domain/Ids.ts"
-import type { Backlog } from "./Backlog.ts"
+import { repeatInBackground } from "../observability/BackgroundTask.ts"
 import { holdLifetime } from "./BatchStatement.ts"
-import { leaseLifetime } from "./Lease.ts"
+import { leaseLifetime, ownerIsAlive } from "./Lease.ts"
+import { lockAccounts, releasedChanges, releaseHolds, writeAccounts } from "./MoneySql.ts"
+import type { PendingWrites } from "./PendingWrites.ts"
 
 const sweepInterval = Duration.seconds(10)
 const reconcileInterval = Duration.minutes(1)
-/** Holds in one statement. */
+/** Holds to give back with one statement. */
 const sweepBatch = 1_000
-/** A younger hold may have been stored before its answer arrived here. As PostgreSQL writes it. */
+/** A younger hold may have been stored before its answer arrived here. A PostgreSQL interval. */
 const reconcileAge = "60 seconds"
-/** Names the lock under which one gateway sweeps at a time. Any number that nothing else uses. */
+/** The advisory lock under which one gateway sweeps at a time. Any number that no other lock uses. */
 const sweepLock = 7_015_001
 
 /*
- * One batch, as one statement. Accounts are locked first and in order, as by `BatchStatement`, and written in absolute
- * numbers for the reason given there. A hold that was settled while this waited is gone, so it is not given back.
+ * One batch, as one statement. `MoneySql` describes `account`, `locked`, `released` and `written`. A hold that was
+ * settled while this statement waited for the accounts is no longer there, so it is not given back.
  */
 const sweepStatement = `
 WITH turn AS MATERIALIZED (
@@ -32,41 +34,14 @@ WITH turn AS MATERIALIZED (
 ), stale AS MATERIALIZED (
   SELECT id, organization_id FROM credit_hold
   WHERE (SELECT mine FROM turn) AND (
-    expires_at < now() OR NOT EXISTS (
-      SELECT 1 FROM gateway_lease
-      WHERE gateway_lease.id = credit_hold.gateway_id AND heartbeat_at > now() - interval '${leaseLifetime}'
-    )
+    expires_at < now() OR NOT ${ownerIsAlive}
   )
   LIMIT ${sweepBatch}
-), account AS MATERIALIZED (
-  SELECT organization_id, balance, held FROM credit_account
-  WHERE organization_id IN (SELECT organization_id FROM stale)
-  ORDER BY organization_id
-  FOR NO KEY UPDATE
-), locked AS MATERIALIZED (
-  SELECT count(*) AS accounts FROM account
-), released AS (
-  DELETE FROM credit_hold
-  WHERE id IN (SELECT id FROM stale) AND (SELECT accounts FROM locked) > 0
-  RETURNING organization_id, amount
-), written AS (
-  UPDATE credit_account
-  SET balance = total.balance, held = total.held
-  FROM (
-    SELECT organization_id, sum(balance)::bigint AS balance, sum(held)::bigint AS held
-    FROM (
-      SELECT organization_id, balance, held FROM account
-      UNION ALL
-      SELECT organization_id, amount, -amount FROM released
-    ) AS parts
-    GROUP BY organization_id
-    HAVING count(*) > 1
-  ) AS total
-  WHERE credit_account.organization_id = total.organization_id
-)
+), ${lockAccounts("IN (SELECT organization_id FROM stale)")}, ${releaseHolds("IN (SELECT id FROM stale)")},
+${writeAccounts([releasedChanges])}
 SELECT (SELECT count(*) FROM released)::int AS swept`
 
-/** Sweeps until nothing is left, unless another gateway is at it. Answers how many holds were given back. */
+/** Sweeps until nothing is left, unless another gateway is sweeping. Returns how many holds were given back. */
 export const sweep: Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   let total = 0
@@ -74,36 +49,38 @@ export const sweep: Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient
     const [row] = yield* sql.unsafe<{ readonly swept: number }>(sweepStatement)
     swept = row?.swept ?? 0
   }
-  // A dead gateway without holds needs no lease; one without a lease counts as dead all the same.
+  // A dead gateway without holds needs no lease; a gateway without a lease counts as dead anyway.
   yield* sql.unsafe(`DELETE FROM gateway_lease WHERE heartbeat_at < now() - interval '${leaseLifetime}'`)
-  if (total > 0) yield* Effect.logWarning("Holds that nobody ended were given back", { holds: total })
+  if (total > 0) yield* Effect.logWarning("Holds that no gateway would have ended were given back", { holds: total })
   return total
 })
 
-/** Refunds what is stored in this gateway's name but unknown to it: the answer to a hold was lost on the way. */
-export const reconcile = Effect.fnUntraced(function* (gateway: string, backlog: Backlog) {
+/** Refunds what is stored under this gateway's id but unknown to it, because the answer to the hold was lost. */
+const reconcile = Effect.fnUntraced(function* (gateway: string, writes: PendingWrites) {
   const sql = yield* SqlClient.SqlClient
   const stored = yield* sql.unsafe<{ readonly id: string; readonly organization_id: string }>(
     `SELECT id, organization_id FROM credit_hold
     WHERE gateway_id = $1::uuid AND expires_at < now() + interval '${holdLifetime}' - interval '${reconcileAge}'`,
     [gateway]
   )
-  const unknown = stored.filter((row) => !backlog.knows(requestId(row.id)))
+  const unknown = stored.filter((row) => !writes.has(requestId(row.id)))
   for (const row of unknown) {
-    const organization = organizationId(row.organization_id)
-    backlog.settle({ id: requestId(row.id), organization, charge: undefined })
+    writes.settle({ id: requestId(row.id), organization: organizationId(row.organization_id), charge: undefined })
   }
-  if (unknown.length > 0) yield* Effect.logWarning("Forgotten holds are refunded", { holds: unknown.length })
+  if (unknown.length > 0)
+    yield* Effect.logWarning("Holds unknown to their gateway are refunded", { holds: unknown.length })
 })
 
-/** Runs both on their schedules until the scope closes. */
-export const runSweeper = Effect.fnUntraced(function* (gateway: string, backlog: Backlog) {
-  const every = <E>(interval: Duration.Duration, task: Effect.Effect<unknown, E, SqlClient.SqlClient>) =>
-    task.pipe(
-      Effect.catchCause((cause) => Effect.logWarning("A sweep of the ledger failed", cause)),
-      Effect.schedule(Schedule.spaced(interval)),
-      Effect.forkScoped
-    )
-  yield* every(sweepInterval, sweep)
-  yield* every(reconcileInterval, reconcile(gateway, backlog))
+/** Sweeps and reconciles at their intervals until the scope closes. */
+export const runSweeper = Effect.fnUntraced(function* (gateway: string, writes: PendingWrites) {
+  yield* repeatInBackground({
+    run: sweep,
+    every: sweepInterval,
+    failureMessage: "The sweep of holds failed"
+  })
+  yield* repeatInBackground({
+    run: reconcile(gateway, writes),
+    every: reconcileInterval,
+    failureMessage: "The refund of unknown holds failed"
+  })
 })

@@ -1,9 +1,9 @@
 /**
- * What a transcription is held for, and what of it is billed. Pure.
+ * The amount to hold for a transcription, and the usage for which it is billed. Pure.
  *
- * A model is priced by the token or by the time. By the token, the provider's count is billed, and where it gives none,
- * one derived from the length of the audio and the words of the transcript. By the time, the length that the gateway
- * measured is billed; tokens are then stated for information, at rates of zero.
+ * A model is priced by tokens or by time. By tokens, the provider's count is billed, or, if it gives none, a count
+ * derived from the length of the audio and the words of the transcript. By time, the length that the gateway measured
+ * is billed; the tokens are then only reported, at rates of zero.
  */
 import { type Endpoint, isTranscription } from "../catalog/Model.ts"
 import { billedMillis, costOf } from "../catalog/Price.ts"
@@ -12,23 +12,23 @@ import { textTokens, tokensPerAudioSecond } from "../domain/TokenCount.ts"
 import type { Transcript, TranscriptionRequest } from "../domain/Transcription.ts"
 import { type MeteredUsage, none, type Usage } from "../domain/Usage.ts"
 
-/** Transcription models count one token per 100 ms of audio, as OpenAI's bills show. */
+/** Transcription models count one token per 100 ms of audio, which was derived from OpenAI's bills. */
 const tokensPerTranscribedSecond = 10
 
-/** Output to expect of a second of speech: four words, as fast speakers say, in a language of long words. */
+/** The output to expect of one second of speech: four words, as fast speakers manage, in a language with long words. */
 const tokensPerSpokenSecond = 6
 
-/** What an endpoint's bill depends on. */
+/** The parts of an endpoint on which a bill depends. */
 export type PricedEndpoint = Pick<Endpoint, "maxOutputTokens" | "price" | "protocol">
 
-/** What to hold before the call. */
+/** The amount to hold before the provider is called. */
 export const estimateTranscription = (endpoint: PricedEndpoint, request: TranscriptionRequest): Picodollars =>
   costOf(endpoint.price, {
-    ...derived(endpoint, request, Math.ceil((request.length.millis * tokensPerSpokenSecond) / 1_000)),
+    ...derivedUsage(endpoint, request, Math.ceil((request.length.millis * tokensPerSpokenSecond) / 1_000)),
     ...billedTime(endpoint, request)
   })
 
-/** What the answering endpoint used, time included where it is priced by time. */
+/** What the endpoint that answered used, including the time if it is priced by time. */
 export const billedUsage = (
   endpoint: PricedEndpoint,
   request: TranscriptionRequest,
@@ -37,12 +37,12 @@ export const billedUsage = (
   const time = billedTime(endpoint, request)
   const timeIsEstimated = time.audioMillis !== undefined && request.length.basis !== "header"
   return {
-    usage: { ...(transcript.usage ?? derived(endpoint, request, textTokens(transcript.text))), ...time },
+    usage: { ...(transcript.usage ?? derivedUsage(endpoint, request, textTokens(transcript.text))), ...time },
     estimated: transcript.usage === undefined || timeIsEstimated
   }
 }
 
-const derived = (
+const derivedUsage = (
   { maxOutputTokens, protocol }: PricedEndpoint,
   request: TranscriptionRequest,
   output: number

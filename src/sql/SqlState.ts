@@ -6,7 +6,7 @@ import { Predicate } from "effect"
 import type { SqlError } from "effect/sql"
 
 /** The code, if the server sent one. A lost connection has none. */
-export const sqlStateOf = (error: SqlError.SqlError): string | undefined => {
+const sqlStateOf = (error: SqlError.SqlError): string | undefined => {
   const { cause } = error.reason
   return Predicate.hasProperty(cause, "code") && typeof cause.code === "string" ? cause.code : undefined
 }

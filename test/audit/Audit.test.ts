@@ -2,15 +2,15 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-import { audit, differences, unexplained } from "../../src/audit/Audit.ts"
+import { audit, differences, unexplainedCharges } from "../../src/audit/Audit.ts"
 import type { CheckName, Finding } from "../../src/audit/RequestChecks.ts"
 import type { OrganizationId, RequestId } from "../../src/domain/Ids.ts"
 import { funded, newRequest, withLedger } from "../ledger/TestLedger.ts"
 import { describeOnEngines } from "../support/TestDatabase.ts"
 import { atPrice, request, tokens } from "./history.ts"
 
-/** Leaves the suite's database as it was. */
-const undone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+/** Runs in a transaction that is rolled back. */
+const rolledBack = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     effect.pipe(
       Effect.andThen(Effect.fail("undo" as const)),
@@ -34,22 +34,22 @@ interface History {
   readonly completed: RequestId
   readonly left: RequestId
   readonly refunded: RequestId
-  readonly heard: RequestId
+  readonly spoken: RequestId
 }
 
-/** Charges of a long history. */
+/** The number of charges in a long history. */
 const many = 10_000
 
 let histories = 0
 
-/** All ways a request can end, at three prices. The first two of them are this history's alone. */
+/** Requests that end in every possible way, at three prices, of which the first two are used by no other history. */
 const history = Effect.gen(function* () {
   const fraction = String(++histories).padStart(6, "0")
   const organization = yield* funded(10_000_000_000_000)
   const other = yield* funded(1)
   const ended = (outcome: string, usage: typeof small | undefined) => request(organization, { outcome, usage })
   const completed = yield* Effect.provide(ended("completed", small), atPrice(`1.${fraction}`), { local: true })
-  const heard = yield* request(organization, { outcome: "completed", usage: transcribed, audio: short }).pipe(
+  const spoken = yield* request(organization, { outcome: "completed", usage: transcribed, audio: short }).pipe(
     Effect.provide(atPrice(`3.${fraction}`), { local: true })
   )
   return yield* Effect.gen(function* () {
@@ -59,112 +59,112 @@ const history = Effect.gen(function* () {
     const left = yield* ended("client_left", tokens({ output: 1_000_000 }))
     const refunded = yield* ended("broken", undefined)
     yield* ended("insufficient_credits", undefined)
-    return { organization, other, completed, left, refunded, heard } satisfies History
+    return { organization, other, completed, left, refunded, spoken } satisfies History
   }).pipe(Effect.provide(atPrice("2"), { local: true }))
 }).pipe(withLedger)
 
 interface Corruption {
-  readonly named: CheckName | ReadonlyArray<CheckName>
+  readonly failing: CheckName | ReadonlyArray<CheckName>
   readonly sql: (history: History) => string
 }
 
 const corruptions: Record<string, Corruption> = {
   "an entry was changed": {
-    named: ["account", "charge_amount"],
+    failing: ["account", "charge_amount"],
     sql: ({ completed }) => `UPDATE credit_entry SET amount = amount + 1 WHERE id = '${completed}'`
   },
   "a charge was deleted": {
-    named: ["account", "missing_charge"],
+    failing: ["account", "missing_charge"],
     sql: ({ completed }) => `DELETE FROM credit_entry WHERE id = '${completed}'`
   },
   "a balance was changed": {
-    named: "account",
+    failing: "account",
     sql: ({ organization }) =>
       `UPDATE credit_account SET balance = balance + 1 WHERE organization_id = '${organization}'`
   },
-  "money was moved from the balance to what is held": {
-    named: "account",
+  "money was moved from the balance to the held part": {
+    failing: "account",
     sql: ({ organization }) =>
       `UPDATE credit_account SET balance = balance - 1, held = held + 1 WHERE organization_id = '${organization}'`
   },
   "an account was deleted": {
-    named: "account",
+    failing: "account",
     sql: ({ organization }) => `DELETE FROM credit_account WHERE organization_id = '${organization}'`
   },
   "a receipt's cost was changed": {
-    named: ["receipt_cost", "charge_amount"],
+    failing: ["receipt_cost", "charge_amount"],
     sql: ({ completed }) => `UPDATE request_log SET receipt = receipt || '{"cost":"1"}' WHERE id = '${completed}'`
   },
   "a receipt's tokens were changed": {
-    named: "receipt_cost",
+    failing: "receipt_cost",
     sql: ({ completed }) =>
       `UPDATE request_log SET receipt = jsonb_set(receipt, '{usage,output}', '301') WHERE id = '${completed}'`
   },
-  "what a client that left is charged was changed": {
-    named: ["receipt_cost", "charge_amount"],
+  "the cost on the receipt of a client that left was changed": {
+    failing: ["receipt_cost", "charge_amount"],
     sql: ({ left }) => `UPDATE request_log SET receipt = receipt || '{"cost":"5000000001"}' WHERE id = '${left}'`
   },
   "a refunded request's receipt was given a cost": {
-    named: "receipt_cost",
+    failing: "receipt_cost",
     sql: ({ refunded }) => `UPDATE request_log SET receipt = receipt || '{"cost":"1"}' WHERE id = '${refunded}'`
   },
-  "a receipt's time was changed": {
-    named: ["receipt_time", "receipt_cost"],
-    sql: ({ heard }) =>
-      `UPDATE request_log SET receipt = jsonb_set(receipt, '{usage,audioMillis}', '10001') WHERE id = '${heard}'`
+  "the billed time on a receipt was changed": {
+    failing: ["receipt_time", "receipt_cost"],
+    sql: ({ spoken }) =>
+      `UPDATE request_log SET receipt = jsonb_set(receipt, '{usage,audioMillis}', '10001') WHERE id = '${spoken}'`
   },
-  "a receipt's time was left out": {
-    named: ["receipt_time", "receipt_cost"],
-    sql: ({ heard }) => `UPDATE request_log SET receipt = receipt #- '{usage,audioMillis}' WHERE id = '${heard}'`
+  "the billed time on a receipt was removed": {
+    failing: ["receipt_time", "receipt_cost"],
+    sql: ({ spoken }) => `UPDATE request_log SET receipt = receipt #- '{usage,audioMillis}' WHERE id = '${spoken}'`
   },
   "a receipt's audio is longer than what was billed": {
-    named: "receipt_time",
-    sql: ({ heard }) =>
-      `UPDATE request_log SET receipt = jsonb_set(receipt, '{audio,millis}', '60000') WHERE id = '${heard}'`
+    failing: "receipt_time",
+    sql: ({ spoken }) =>
+      `UPDATE request_log SET receipt = jsonb_set(receipt, '{audio,millis}', '60000') WHERE id = '${spoken}'`
   },
   "a stored price by time was changed": {
-    named: ["receipt_rates", "receipt_cost"],
-    sql: ({ heard }) => `UPDATE price_list SET price = jsonb_set(price, '{rates,audioHour}', '"7"')
-      WHERE endpoint = 'acme/acme-ear'
-        AND catalog_version = (SELECT receipt->>'catalogVersion' FROM request_log WHERE id = '${heard}')`
+    failing: ["receipt_rates", "receipt_cost"],
+    sql: ({ spoken }) => `UPDATE price_list SET price = jsonb_set(price, '{rates,audioHour}', '"7"')
+      WHERE endpoint = 'acme/acme-transcribe'
+        AND catalog_version = (SELECT receipt->>'catalogVersion' FROM request_log WHERE id = '${spoken}')`
   },
   "a receipt was made unreadable": {
-    named: "unreadable_receipt",
+    failing: "unreadable_receipt",
     sql: ({ completed }) =>
       `UPDATE request_log SET receipt = receipt || '{"durationMillis":"long"}' WHERE id = '${completed}'`
   },
   "a stored price was changed": {
-    named: ["receipt_rates", "receipt_cost"],
+    failing: ["receipt_rates", "receipt_cost"],
     sql: ({ completed }) => `UPDATE price_list SET price = jsonb_set(price, '{rates,output}', '"7"')
       WHERE catalog_version = (SELECT receipt->>'catalogVersion' FROM request_log WHERE id = '${completed}')`
   },
   "a stored price was deleted": {
-    named: "unknown_price",
+    failing: "unknown_price",
     sql: ({ completed }) => `DELETE FROM price_list
       WHERE catalog_version = (SELECT receipt->>'catalogVersion' FROM request_log WHERE id = '${completed}')`
   },
   "a refunded request was charged": {
-    named: ["account", "unowed_charge"],
+    failing: ["account", "unowed_charge"],
     sql: ({ organization, refunded }) => chargeOf(refunded, organization)
   },
   "another organization was charged as well": {
-    named: ["account", "repeated_charge"],
+    failing: ["account", "repeated_charge"],
     sql: ({ completed, other }) => chargeOf(completed, other)
   },
   "a charge was moved to another organization": {
-    named: ["account", "misplaced_charge"],
+    failing: ["account", "misplaced_charge"],
     sql: ({ completed, other }) => `UPDATE credit_entry SET organization_id = '${other}' WHERE id = '${completed}'`
   },
   "a hold was left behind by a settled request": {
-    named: ["account", "ended_hold"],
+    failing: ["account", "ended_hold"],
     sql: ({ completed, organization }) => holdOf(completed, organization, "1 hour")
   },
   "a hold was left behind by a refunded request": {
-    named: ["account", "ended_hold"],
+    failing: ["account", "ended_hold"],
     sql: ({ organization, refunded }) => holdOf(refunded, organization, "1 hour")
   },
   "a hold was left behind by a dead gateway": {
-    named: ["account", "stray_hold"],
+    failing: ["account", "stray_hold"],
     sql: ({ organization }) => holdOf(newRequest(), organization, "-1 second")
   }
 }
@@ -177,10 +177,10 @@ const holdOf = (request: RequestId, organization: OrganizationId, expires: strin
   `INSERT INTO credit_hold (id, organization_id, amount, gateway_id, expires_at)
    VALUES ('${request}', '${organization}', 7, gen_random_uuid(), now() + interval '${expires}')`
 
-const named = (findings: ReadonlyArray<Finding>): ReadonlyArray<string> =>
+const checksIn = (findings: ReadonlyArray<Finding>): ReadonlyArray<string> =>
   [...new Set(findings.map(({ check }) => check))].sort()
 
-/** Past the triggers, as only the owner of the database can. */
+/** Changes rows without the triggers that forbid it, as only a superuser can. */
 const corrupt = Effect.fnUntraced(function* (statement: string) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`SET LOCAL session_replication_role = replica`
@@ -189,43 +189,45 @@ const corrupt = Effect.fnUntraced(function* (statement: string) {
 })
 
 describeOnEngines("Audit", (it) => {
-  it.effect("finds nothing in a history of all endings, at prices that have changed since", () =>
-    Effect.gen(function* () {
-      yield* history
-      const { findings, ...report } = yield* audit
-      assert.deepStrictEqual([findings, report.counts], [[], {}])
-      assert.deepStrictEqual([report.accounts, report.holds, report.receipts, report.charges], [2, 0, 8, 6])
-    })
+  it.effect(
+    "finds nothing wrong in a history of requests that ended in every way, at prices that have changed since",
+    () =>
+      Effect.gen(function* () {
+        yield* history
+        const { findings, ...report } = yield* audit
+        assert.deepStrictEqual([findings, report.counts], [[], {}])
+        assert.deepStrictEqual([report.accounts, report.holds, report.receipts, report.charges], [2, 0, 8, 6])
+      })
   )
 
-  for (const [what, { named: expected, sql }] of Object.entries(corruptions))
+  for (const [what, { failing, sql }] of Object.entries(corruptions))
     it.effect(`finds that ${what}`, () =>
       Effect.gen(function* () {
         const made = yield* history
         yield* Effect.gen(function* () {
           yield* corrupt(sql(made))
           const report = yield* audit
-          assert.deepStrictEqual(named(report.findings), [expected].flat().sort())
+          assert.deepStrictEqual(checksIn(report.findings), [failing].flat().sort())
           assert.isAtLeast(differences(report), 1)
           const requests = new Set(report.findings.flatMap(({ request }) => request ?? []))
           assert.isAtMost(requests.size, 1)
-        }).pipe(undone)
+        }).pipe(rolledBack)
       })
     )
 
-  it.effect("reports a charge that no receipt explains, and does not call it a difference", () =>
+  it.effect("reports a charge without a receipt, and does not count it as a difference", () =>
     Effect.gen(function* () {
       const { completed } = yield* history
       yield* Effect.gen(function* () {
         yield* corrupt(`DELETE FROM request_log WHERE id = '${completed}'`)
         const report = yield* audit
-        assert.deepStrictEqual([differences(report), unexplained(report)], [0, 1])
+        assert.deepStrictEqual([differences(report), unexplainedCharges(report)], [0, 1])
         assert.strictEqual(report.findings[0]?.request, completed)
-      }).pipe(undone)
+      }).pipe(rolledBack)
     })
   )
 
-  it.effect("gives a request of a working gateway a minute to be stored in full", () =>
+  it.effect("allows the records of a request one minute to be stored while a gateway is running", () =>
     Effect.gen(function* () {
       const { completed, left } = yield* history
       const sql = yield* SqlClient.SqlClient
@@ -238,11 +240,11 @@ describeOnEngines("Audit", (it) => {
           `UPDATE credit_entry SET at = at - interval '61 seconds' WHERE id IN ('${completed}', '${left}')`
         )
         assert.deepStrictEqual((yield* audit).counts, { unexplained_charge: 1 })
-      }).pipe(undone)
+      }).pipe(rolledBack)
     })
   )
 
-  it.effect("counts all findings and keeps the first hundred of each kind", () =>
+  it.effect("counts all findings and lists the first hundred of each check", () =>
     Effect.gen(function* () {
       const { completed } = yield* history
       yield* Effect.gen(function* () {
@@ -253,7 +255,7 @@ describeOnEngines("Audit", (it) => {
         const report = yield* audit
         assert.deepStrictEqual(report.counts, { account: 250, unexplained_charge: 250, unknown_price: 1 })
         assert.lengthOf(report.findings, 201)
-      }).pipe(undone)
+      }).pipe(rolledBack)
     })
   )
 
@@ -280,7 +282,7 @@ describeOnEngines("Audit", (it) => {
         yield* corrupt(`UPDATE request_log SET receipt = receipt || '{"cost":"1"}'
           WHERE id = (SELECT id FROM request_log ORDER BY id DESC LIMIT 1)`)
         assert.deepStrictEqual((yield* audit).counts, { receipt_cost: 1, charge_amount: 1 })
-      }).pipe(undone)
+      }).pipe(rolledBack)
     })
   )
 })
@@ -288,7 +290,7 @@ describeOnEngines("Audit", (it) => {
 describeOnEngines(
   "Audit of working gateways",
   (it) => {
-    it.effect("sees one moment, in which the books agree", () =>
+    it.effect("reads one snapshot, in which everything agrees", () =>
       Effect.gen(function* () {
         const organization = yield* funded(10_000_000_000_000)
         const usage = small

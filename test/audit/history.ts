@@ -1,4 +1,4 @@
-/** Requests from hold to receipt, made by the real ledger at stored prices, for suites that check the books. */
+/** Requests with holds, charges and receipts, made by the real ledger at stored prices, for suites of the audit. */
 import { randomUUID } from "node:crypto"
 
 import { Clock, Effect, Layer, Redacted } from "effect"
@@ -25,7 +25,7 @@ import type { Receipt } from "../../src/receipts/Receipt.ts"
 import { encodeReceipt } from "../../src/receipts/StoredReceipt.ts"
 import { newRequest, pico } from "../ledger/TestLedger.ts"
 
-/** A chat model with a tier, at this price of its input, and a transcription model priced by the time. */
+/** A chat model with a price tier, at this input price, and a transcription model that is priced by time. */
 const overlay = (input: string) =>
   JSON.stringify({
     providers: [{ id: "acme", protocol: "openai-chat", base_url: "https://acme.test" }],
@@ -49,11 +49,14 @@ const overlay = (input: string) =>
       }
     ],
     transcription_models: [
-      { id: "acme-ear", endpoints: [{ provider: "acme", price_usd_per_audio_hour: 0.111, minimum_audio_seconds: 10 }] }
+      {
+        id: "acme-transcribe",
+        endpoints: [{ provider: "acme", price_usd_per_audio_hour: 0.111, minimum_audio_seconds: 10 }]
+      }
     ]
   })
 
-/** Runs at prices that are stored first, as a gateway does. */
+/** A catalog at this input price, whose prices are stored as by a gateway at its start. */
 export const atPrice = (input: string) =>
   PriceList.priceListLayer.pipe(
     Layer.provideMerge(
@@ -75,7 +78,7 @@ interface Ending {
   readonly audio?: AudioLength
 }
 
-const modelOf = ({ audio }: Ending) => (audio === undefined ? "acme-1" : "acme-ear")
+const modelOf = ({ audio }: Ending) => (audio === undefined ? "acme-1" : "acme-transcribe")
 
 const endpointOf = (ending: Ending) =>
   Effect.map(Catalog, (catalog): Endpoint => {
@@ -119,7 +122,7 @@ const log = Effect.fnUntraced(function* (receipt: Receipt) {
     VALUES (${receipt.id}, ${receipt.organization}, now(), ${encodeReceipt(receipt)}::text::jsonb)`
 })
 
-/** One request from its hold to its receipt, as the gateway does it. */
+/** Makes one request from its hold to its receipt, as the gateway does. */
 export const request = Effect.fnUntraced(function* (organization: OrganizationId, ending: Ending) {
   const ledger = yield* CreditLedger
   const { price } = yield* endpointOf(ending)

@@ -19,7 +19,7 @@ import type { SqlClient } from "effect/sql"
 import { organizationId, type OrganizationId, type RequestId, requestId } from "../../src/domain/Ids.ts"
 import { type Picodollars, picodollars } from "../../src/domain/Money.ts"
 import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
-import { verify } from "../../src/ledger/Verify.ts"
+import { accountMismatches } from "../../src/ledger/LedgerChecks.ts"
 import { Database } from "../../src/sql/Database.ts"
 import { quantile } from "../../tools/router-training/Metrics.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
@@ -180,7 +180,7 @@ const onPostgres = (url: string) =>
       report("PostgreSQL", crowd, "one statement each", alone)
       report("PostgreSQL", crowd, "CreditLedger", service, `${ratio.toFixed(1)}x`)
     }
-    return yield* verify
+    return yield* accountMismatches
   })
 
 const embedded = Effect.gen(function* () {
@@ -190,11 +190,15 @@ const embedded = Effect.gen(function* () {
       service.push(yield* round(throughService, organizations))
     report("embedded", crowd, "CreditLedger", service)
   }
-  return yield* verify
+  return yield* accountMismatches
 })
 
 const rooms = <E>(database: Layer.Layer<Database | SqlClient.SqlClient, E>) =>
-  CreditLedger.layer.pipe(Layer.provideMerge(database), Layer.merge(Reactivity.layer))
+  CreditLedger.layer.pipe(
+    Layer.provide(SecureRandom.layerWebCrypto),
+    Layer.provideMerge(database),
+    Layer.merge(Reactivity.layer)
+  )
 
 const main = async (): Promise<void> => {
   const bin = PostgresServer.binaries()

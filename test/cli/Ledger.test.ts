@@ -1,11 +1,11 @@
-/** `tollgate ledger` as an operator runs it: a process of its own, on the database of a gateway. */
+/** Runs `tollgate ledger` as an operator does: as a separate process, on the database of a gateway. */
 import { join } from "node:path"
 
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-import { audit, differences, unexplained } from "../../src/audit/Audit.ts"
+import { audit, differences, unexplainedCharges } from "../../src/audit/Audit.ts"
 import { Database } from "../../src/sql/Database.ts"
 import { as, eventually, user } from "../support/Chat.ts"
 import { root } from "../support/SourceTree.ts"
@@ -14,7 +14,7 @@ import { describeGateway, TestGateway } from "../support/TestGateway.ts"
 import { tollgate } from "./Tollgate.ts"
 
 const answered = { model: "gpt-4.1", messages: [user("Hello")] }
-/** Requests that end in every way there is; the sandbox does as the message asks. */
+/** Requests that end in every possible way. The sandbox follows the fault directives in a message. */
 const requests = [
   answered,
   { ...answered, stream: true },
@@ -24,7 +24,7 @@ const requests = [
   { model: "gpt-5.1", stream: true, messages: [user("[fault:length 30] [fault:cut after=5] No.")] }
 ]
 
-/** A client that goes away after the first output. */
+/** Sends a request and disconnects after the first output. */
 const leave = Effect.fnUntraced(function* (key: string) {
   const gateway = yield* TestGateway
   yield* Effect.promise(async () => {
@@ -45,7 +45,7 @@ const leave = Effect.fnUntraced(function* (key: string) {
 })
 
 describeGateway("tollgate ledger", (it) => {
-  it.effect("explains every charge of a gateway that has served all kinds of requests", () =>
+  it.effect("finds an explanation for every charge of a gateway that has served all kinds of requests", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
@@ -68,42 +68,44 @@ describeGateway("tollgate ledger", (it) => {
       assert.sameMembers(outcomes, expected)
       assert.strictEqual(yield* gateway.lingeringHolds, 0)
       const report = yield* audit
-      assert.deepStrictEqual([report.findings, differences(report), unexplained(report)], [[], 0, 0])
+      assert.deepStrictEqual([report.findings, differences(report), unexplainedCharges(report)], [[], 0, 0])
       assert.deepStrictEqual([report.receipts, report.charges], [requests.length + 1, 4])
     })
   )
 
-  it.effect("verifies beside a gateway on PostgreSQL, and says what to do beside an embedded one", () =>
-    Effect.gen(function* () {
-      const gateway = yield* TestGateway
-      const { engine } = yield* Database
-      const sql = yield* SqlClient.SqlClient
-      const { organization } = yield* gateway.tenant("2.5")
-      const found = yield* tollgate(gateway.variables, ["ledger", "verify"])
-      if (engine === "embedded") {
-        assert.deepStrictEqual([found.code, found.out], [2, ""])
-        assert.match(found.err, /A running gateway has the embedded database .*: stop that gateway/)
-        return
-      }
-      assert.deepStrictEqual([found.code, found.err], [0, ""])
-      assert.include(found.out, "0 differences, 0 unexplained charges")
-      const balance = yield* tollgate(gateway.variables, ["ledger", "balance"])
-      assert.include(balance.out, `${organization}  2.5 USD available, 0 USD held\n`)
+  it.effect(
+    "verifies while a gateway runs on PostgreSQL, and says what to do if the gateway has the embedded database open",
+    () =>
+      Effect.gen(function* () {
+        const gateway = yield* TestGateway
+        const { engine } = yield* Database
+        const sql = yield* SqlClient.SqlClient
+        const { organization } = yield* gateway.tenant("2.5")
+        const found = yield* tollgate(gateway.variables, ["ledger", "verify"])
+        if (engine === "embedded") {
+          assert.deepStrictEqual([found.code, found.out], [2, ""])
+          assert.match(found.err, /A running gateway has the embedded database .*: stop that gateway/)
+          return
+        }
+        assert.deepStrictEqual([found.code, found.err], [0, ""])
+        assert.include(found.out, "0 differences, 0 unexplained charges")
+        const balance = yield* tollgate(gateway.variables, ["ledger", "balance"])
+        assert.include(balance.out, `${organization}  2.5 USD available, 0 USD held\n`)
 
-      yield* sql`UPDATE credit_account SET balance = balance + 1 WHERE organization_id = ${organization}`
-      const text = yield* tollgate(gateway.variables, ["ledger", "verify"])
-      assert.strictEqual(text.code, 1)
-      assert.match(text.out, new RegExp(`account; organization ${organization}; expected entries 2500000000000,`))
-      const json = yield* tollgate(gateway.variables, ["ledger", "verify", "--json"])
-      assert.strictEqual(json.code, 1)
-      const { clean, counts } = JSON.parse(json.out)
-      assert.deepStrictEqual([clean, counts], [false, { account: 1 }])
-    })
+        yield* sql`UPDATE credit_account SET balance = balance + 1 WHERE organization_id = ${organization}`
+        const text = yield* tollgate(gateway.variables, ["ledger", "verify"])
+        assert.strictEqual(text.code, 1)
+        assert.match(text.out, new RegExp(`account; organization ${organization}; expected entries 2500000000000,`))
+        const json = yield* tollgate(gateway.variables, ["ledger", "verify", "--json"])
+        assert.strictEqual(json.code, 1)
+        const { clean, counts } = JSON.parse(json.out)
+        assert.deepStrictEqual([clean, counts], [false, { account: 1 }])
+      })
   )
 })
 
 describe("tollgate ledger without a gateway", () => {
-  it.live("verifies the embedded database a gateway has left, and fails on what nobody explains if told to", () =>
+  it.live("verifies the embedded database of a stopped gateway, and fails on unexplained charges only if strict", () =>
     Effect.gen(function* () {
       const directory = yield* dataDirectory
       const environment = { DATA_DIR: directory }
@@ -126,7 +128,7 @@ describe("tollgate ledger without a gateway", () => {
     })
   )
 
-  it.live("leaves a database that no gateway has migrated as it is", () =>
+  it.live("leaves a database unchanged that no gateway has migrated", () =>
     Effect.gen(function* () {
       const environment = { DATA_DIR: yield* dataDirectory }
       for (const command of ["verify", "balance"]) {
@@ -137,7 +139,7 @@ describe("tollgate ledger without a gateway", () => {
     })
   )
 
-  it.live("reports a wrong directory, a wrong server and a wrong word as such", () =>
+  it.live("reports a wrong directory, a wrong server and a wrong subcommand", () =>
     Effect.gen(function* () {
       const absent = yield* tollgate({ DATA_DIR: join(root, "nowhere") }, ["ledger", "verify"])
       assert.deepStrictEqual([absent.code, absent.out], [2, ""])

@@ -18,7 +18,7 @@ import {
   requestId
 } from "../../src/domain/Ids.ts"
 import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
-import { verify } from "../../src/ledger/Verify.ts"
+import { accountMismatches } from "../../src/ledger/LedgerChecks.ts"
 import { Database } from "../../src/sql/Database.ts"
 import { usd } from "../support/TestGateway.ts"
 import type { Told } from "./Client.ts"
@@ -82,7 +82,7 @@ export const read = (url: string) =>
       holds: Number(totals?.holds),
       held: BigInt(totals?.held ?? 0),
       lowest: totals?.lowest ?? 0n,
-      drift: yield* verify,
+      drift: yield* accountMismatches,
       rows: Number(entries?.count)
     } satisfies Books
   }).pipe(Effect.provide(database(url)), Effect.orDie)

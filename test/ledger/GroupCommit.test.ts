@@ -8,14 +8,14 @@ import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
 import { describeOnEngines } from "../support/TestDatabase.ts"
 import {
   assertBooksAgree,
-  books,
+  balanceOf,
   charges,
   connectionLost,
   eventually,
   funded,
   newOrganization,
   newRequest,
-  take,
+  takeHold,
   pico,
   withLedger,
   withLedgerOver
@@ -23,7 +23,7 @@ import {
 
 type Statement = Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>
 
-/** Breaks the connection `times` times, after or instead of the commit. */
+/** Loses the connection `times` times: after the commit, or instead of it. */
 const losing = (times: number, lost: "answer" | "statement") => {
   let left = times
   return (statement: Statement): Statement =>
@@ -33,13 +33,13 @@ const losing = (times: number, lost: "answer" | "statement") => {
     })
 }
 
-/** Lets the clock run, ten times as fast as the real one, beside an effect that sleeps between its tries. */
+/** Moves the test clock, ten times as fast as real time, while an effect runs that sleeps between its attempts. */
 const whileTimePasses = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.raceFirst(effect, Effect.forever(Effect.andThen(TestClock.adjust("50 millis"), realMillis(5))))
 
 const realMillis = (millis: number) => Effect.promise(() => new Promise((resolve) => setTimeout(resolve, millis)))
 
-/** The database answers nothing until the latch opens. */
+/** Delays every statement until the latch opens. */
 const stalled = (latch: Latch.Latch) => (statement: Statement) => latch.whenOpen(statement)
 
 describeOnEngines("GroupCommit", (it) => {
@@ -49,10 +49,10 @@ describeOnEngines("GroupCommit", (it) => {
         losing(3, lost),
         Effect.gen(function* () {
           const organization = yield* funded(150)
-          const tries = Array.from({ length: 6 }, () => Effect.exit(take(organization, 100)))
+          const tries = Array.from({ length: 6 }, () => Effect.exit(takeHold(organization, 100)))
           const exits = yield* whileTimePasses(Effect.all(tries, { concurrency: "unbounded" }))
           assert.deepStrictEqual(exits.map(Exit.isSuccess), [true, true, false, false, false, false])
-          assert.deepStrictEqual(yield* books(organization), [-50n, 200n])
+          assert.deepStrictEqual(yield* balanceOf(organization), [-50n, 200n])
         }).pipe(Effect.scoped)
       )
     )
@@ -64,38 +64,38 @@ describeOnEngines("GroupCommit", (it) => {
           (statement) => run(statement),
           Effect.gen(function* () {
             const organization = yield* funded(1_000)
-            const hold = yield* take(organization, 100)
+            const hold = yield* takeHold(organization, 100)
             run = losing(3, lost)
             yield* whileTimePasses(hold.settle(pico(60)))
-            assert.deepStrictEqual([yield* books(organization), yield* charges(organization)], [[940n, 0n], [60n]])
+            assert.deepStrictEqual([yield* balanceOf(organization), yield* charges(organization)], [[940n, 0n], [60n]])
           }).pipe(Effect.scoped)
         )
       })
     )
   }
 
-  it.effect("fails a hold that waits too long, and gives it back when it was taken after all", () =>
+  it.effect("fails a hold that waits for too long, and refunds it if it was stored after all", () =>
     Effect.gen(function* () {
       const latch = yield* Latch.make()
       yield* withLedgerOver(
         stalled(latch),
         Effect.gen(function* () {
           const organization = yield* funded(1_000)
-          const inFlight = yield* Effect.forkChild(Effect.flip(take(organization, 100)))
+          const inFlight = yield* Effect.forkChild(Effect.flip(takeHold(organization, 100)))
           yield* TestClock.adjust("1 second")
-          const queued = yield* Effect.forkChild(Effect.flip(take(organization, 100)))
+          const queued = yield* Effect.forkChild(Effect.flip(takeHold(organization, 100)))
           yield* TestClock.adjust("7 seconds")
           const reasons = [yield* Fiber.join(inFlight), yield* Fiber.join(queued)].map((error) => error.reason._tag)
           assert.deepStrictEqual(reasons, ["Unavailable", "Unavailable"])
           yield* latch.open
-          yield* Effect.scoped(take(organization, 1))
-          assert.deepStrictEqual(yield* books(organization), [1_000n, 0n])
+          yield* Effect.scoped(takeHold(organization, 1))
+          assert.deepStrictEqual(yield* balanceOf(organization), [1_000n, 0n])
         }).pipe(Effect.scoped)
       )
     })
   )
 
-  it.effect("gives back a hold whose caller was interrupted while it was in flight", () =>
+  it.effect("refunds a hold whose caller was interrupted while it was in flight", () =>
     Effect.gen(function* () {
       const latch = yield* Latch.make()
       const sent = yield* Deferred.make<void>()
@@ -104,18 +104,18 @@ describeOnEngines("GroupCommit", (it) => {
         Effect.gen(function* () {
           const organization = yield* funded(1_000)
           const scope = yield* Scope.make()
-          const caller = yield* Effect.forkChild(Scope.provide(take(organization, 100), scope))
+          const caller = yield* Effect.forkChild(Scope.provide(takeHold(organization, 100), scope))
           yield* Deferred.await(sent)
           yield* Fiber.interrupt(caller)
           yield* latch.open
-          yield* Effect.scoped(take(organization, 1))
-          assert.deepStrictEqual(yield* books(organization), [1_000n, 0n])
+          yield* Effect.scoped(takeHold(organization, 1))
+          assert.deepStrictEqual(yield* balanceOf(organization), [1_000n, 0n])
         })
       )
     })
   )
 
-  it.effect("gives back a hold whose caller left while the connection was being made again", () =>
+  it.effect("refunds a hold whose caller was interrupted while the batch waited to be tried again", () =>
     Effect.gen(function* () {
       const broken = yield* Deferred.make<void>()
       let first = true
@@ -129,50 +129,50 @@ describeOnEngines("GroupCommit", (it) => {
         loseFirst,
         Effect.gen(function* () {
           const organization = yield* funded(1_000)
-          const caller = yield* Effect.forkChild(take(organization, 100))
+          const caller = yield* Effect.forkChild(takeHold(organization, 100))
           yield* Deferred.await(broken)
-          assert.deepStrictEqual(yield* books(organization), [900n, 100n])
+          assert.deepStrictEqual(yield* balanceOf(organization), [900n, 100n])
           yield* Fiber.interrupt(caller)
-          yield* whileTimePasses(eventually(books(organization), [1_000n, 0n]))
+          yield* whileTimePasses(eventually(balanceOf(organization), [1_000n, 0n]))
         }).pipe(Effect.scoped)
       )
     })
   )
 
-  it.effect("lets a settlement go after a second while the database stalls, and books it later", () =>
+  it.effect("returns from a settlement after a second if the database does not answer, and books it later", () =>
     Effect.gen(function* () {
       const latch = yield* Latch.make(true)
       yield* withLedgerOver(
         stalled(latch),
         Effect.gen(function* () {
           const organization = yield* funded(1_000)
-          const hold = yield* take(organization, 100)
+          const hold = yield* takeHold(organization, 100)
           yield* latch.close
-          const settling = yield* Effect.forkChild(hold.settle(pico(60)))
+          const settlement = yield* Effect.forkChild(hold.settle(pico(60)))
           yield* TestClock.adjust("1250 millis")
-          yield* Fiber.join(settling)
-          assert.deepStrictEqual(yield* books(organization), [900n, 100n])
+          yield* Fiber.join(settlement)
+          assert.deepStrictEqual(yield* balanceOf(organization), [900n, 100n])
           yield* latch.open
           yield* hold.settle(pico(60))
-          yield* Effect.scoped(take(organization, 1))
-          assert.deepStrictEqual(yield* books(organization), [940n, 0n])
+          yield* Effect.scoped(takeHold(organization, 1))
+          assert.deepStrictEqual(yield* balanceOf(organization), [940n, 0n])
         }).pipe(Effect.scoped)
       )
     })
   )
 
-  it.effect("fails further holds at once when 10,000 wait", () =>
+  it.effect("fails a hold at once when 10,000 others wait", () =>
     Effect.gen(function* () {
       const latch = yield* Latch.make()
       yield* withLedgerOver(
         stalled(latch),
         Effect.gen(function* () {
           const organization = newOrganization()
-          const first = yield* Effect.forkChild(Effect.exit(take(organization, 1)), { startImmediately: true })
+          const first = yield* Effect.forkChild(Effect.exit(takeHold(organization, 1)), { startImmediately: true })
           yield* TestClock.adjust(0)
-          const ask = Effect.forkChild(Effect.exit(take(organization, 1)), { startImmediately: true })
-          const waiting = yield* Effect.replicateEffect(ask, 10_000)
-          const error = yield* Effect.flip(take(organization, 1))
+          const waitingHold = Effect.forkChild(Effect.exit(takeHold(organization, 1)), { startImmediately: true })
+          const waiting = yield* Effect.replicateEffect(waitingHold, 10_000)
+          const error = yield* Effect.flip(takeHold(organization, 1))
           assert.strictEqual(error.reason._tag, "Unavailable")
           yield* Fiber.interruptAll([first, ...waiting])
           yield* latch.open
@@ -181,25 +181,29 @@ describeOnEngines("GroupCommit", (it) => {
     })
   )
 
-  it.effect("keeps a row that the database rejects from its neighbours", () =>
+  it.effect("writes all other rows of a batch when the database rejects one", () =>
     Effect.gen(function* () {
       const ledger = yield* CreditLedger
-      // Two times the maximum fits into an account, three times does not: below zero as above.
+      // Twice the maximum amount fits into an account, three times does not, whether positive or negative.
       const organization = yield* funded(1)
-      const poisoned = yield* Effect.all([take(organization, 0), take(organization, 0), take(organization, 0)])
+      const overflowing = yield* Effect.all([
+        takeHold(organization, 0),
+        takeHold(organization, 0),
+        takeHold(organization, 0)
+      ])
       const rich = yield* funded(maximum)
       yield* ledger.grant({ payment: newRequest(), organization: rich, amount: maximum })
-      yield* take(rich, maximum)
-      yield* take(rich, maximum - 1n)
-      const neighbour = yield* funded(1_000)
-      const settled = yield* take(neighbour, 100)
+      yield* takeHold(rich, maximum)
+      yield* takeHold(rich, maximum - 1n)
+      const other = yield* funded(1_000)
+      const settled = yield* takeHold(other, 100)
       const outcomes = yield* Effect.all(
         [
-          take(neighbour, 1),
-          Effect.flip(take(rich, maximum)),
-          Effect.flip(take(newOrganization(), 1)),
+          takeHold(other, 1),
+          Effect.flip(takeHold(rich, maximum)),
+          Effect.flip(takeHold(newOrganization(), 1)),
           settled.settle(pico(30)),
-          take(neighbour, 2)
+          takeHold(other, 2)
         ],
         { concurrency: "unbounded" }
       )
@@ -207,26 +211,26 @@ describeOnEngines("GroupCommit", (it) => {
         [outcomes[1].reason._tag, outcomes[2].reason._tag],
         ["AmountOutOfRange", "InsufficientCredits"]
       )
-      assert.deepStrictEqual(yield* books(neighbour), [967n, 3n])
+      assert.deepStrictEqual(yield* balanceOf(other), [967n, 3n])
 
       const charged = yield* Effect.forkChild(
-        Effect.forEach(poisoned, (hold) => hold.settle(maximum), { concurrency: "unbounded" })
+        Effect.forEach(overflowing, (hold) => hold.settle(maximum), { concurrency: "unbounded" })
       )
-      yield* Effect.scoped(take(neighbour, 1))
+      yield* Effect.scoped(takeHold(other, 1))
       assert.deepStrictEqual((yield* charges(organization)).length, 2)
-      // The third stays with the lane: it is tried again after a minute, when there is room for it.
+      // The third charge stays in the queue and is tried again after a minute, when it fits.
       const sql = yield* SqlClient.SqlClient
       yield* TestClock.adjust("2 seconds")
       yield* Fiber.join(charged)
       yield* ledger.grant({ payment: newRequest(), organization, amount: maximum })
       yield* TestClock.adjust("1 minute")
-      yield* Effect.scoped(take(neighbour, 1))
+      yield* Effect.scoped(takeHold(other, 1))
       assert.deepStrictEqual((yield* charges(organization)).length, 3)
       assert.deepStrictEqual(yield* sql`SELECT id FROM credit_hold WHERE organization_id = ${organization}::uuid`, [])
     }).pipe(Effect.scoped, withLedger)
   )
 
-  it.effect("writes what is on its way before it closes", () =>
+  it.effect("writes what is queued before it closes", () =>
     Effect.gen(function* () {
       const latch = yield* Latch.make(true)
       let organization = newOrganization()
@@ -235,7 +239,7 @@ describeOnEngines("GroupCommit", (it) => {
         stalled(latch),
         Effect.gen(function* () {
           organization = yield* funded(1_000)
-          const hold = yield* Scope.provide(take(organization, 100), scope)
+          const hold = yield* Scope.provide(takeHold(organization, 100), scope)
           yield* latch.close
           yield* Effect.forkDetach(hold.settle(pico(60)), { startImmediately: true })
           yield* Effect.forkDetach(Effect.andThen(realMillis(0), latch.open))
@@ -246,7 +250,7 @@ describeOnEngines("GroupCommit", (it) => {
     })
   )
 
-  it.effect("closes within bounded time when the database stalls, and gives the hold of a lost charge back", () =>
+  it.effect("closes within bounded time if the database does not answer, and refunds the hold of a lost charge", () =>
     Effect.gen(function* () {
       const latch = yield* Latch.make(true)
       const organization = newOrganization()
@@ -255,7 +259,7 @@ describeOnEngines("GroupCommit", (it) => {
         Effect.gen(function* () {
           const ledger = yield* CreditLedger
           yield* ledger.grant({ payment: newRequest(), organization, amount: pico(1_000) })
-          const hold = yield* Scope.provide(take(organization, 100), yield* Scope.make())
+          const hold = yield* Scope.provide(takeHold(organization, 100), yield* Scope.make())
           yield* latch.close
           yield* Effect.forkDetach(hold.settle(pico(60)), { startImmediately: true })
         })
@@ -263,9 +267,9 @@ describeOnEngines("GroupCommit", (it) => {
       yield* whileTimePasses(boot)
       yield* latch.open
       assert.deepStrictEqual(yield* charges(organization), [])
-      assert.deepStrictEqual(yield* withLedger(books(organization)), [1_000n, 0n])
+      assert.deepStrictEqual(yield* withLedger(balanceOf(organization)), [1_000n, 0n])
     })
   )
 
-  it.effect("keeps books that agree, after all of the above", () => assertBooksAgree)
+  it.effect("keeps accounts that agree with their entries and holds, after all of the above", () => assertBooksAgree)
 })

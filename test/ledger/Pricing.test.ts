@@ -34,7 +34,7 @@ const Expected = Schema.Struct({
 describe("estimate", () => {
   const plain = { price, modelMaxOutputTokens: 64_000, promptTokens: 1_000, tier: "none" } as const
 
-  it("multiplies every part of the request with its own price", () => {
+  it("multiplies every part of the request by its own price", () => {
     const cases = [
       [{ ...plain, maxOutputTokens: 10 }, 1_000n * 3_000_000n + 10n * 15_000_000n],
       [{ ...plain, maxOutputTokens: 0 }, 1_000n * 3_000_000n],
@@ -56,7 +56,7 @@ describe("estimate", () => {
   })
 
   it.prop(
-    "is never negative, and never falls when prompt, output or thinking grow",
+    "is never negative, and never falls when the prompt, the output or the reasoning grows",
     { expected: Expected },
     ({ expected }) => {
       const now = estimate({ price, ...expected })
@@ -73,7 +73,7 @@ describe("estimate", () => {
 })
 
 describe("chargeForDelivered", () => {
-  it.prop("is the cost of what was sent, and at most the hold", [Tokens, Tokens], ([heldTokens, output]) => {
+  it.prop("is the cost of what was delivered, and at most the hold", [Tokens, Tokens], ([heldTokens, output]) => {
     const held = picodollars(BigInt(heldTokens) * price.rates.output)
     const charge = chargeForDelivered({ price, held, delivered: { ...none, output } })
     assert.strictEqual(charge, BigInt(Math.min(heldTokens, output)) * price.rates.output)

@@ -4,23 +4,23 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 
 import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
+import { accountMismatches } from "../../src/ledger/LedgerChecks.ts"
 import { sweep } from "../../src/ledger/Sweeper.ts"
-import { verify } from "../../src/ledger/Verify.ts"
 import { describeOnEngines } from "../support/TestDatabase.ts"
 import {
   assertBooksAgree,
-  books,
+  balanceOf,
   eventually,
   funded,
   newOrganization,
   newRequest,
   pico,
   silenceGateways,
-  take,
+  takeHold,
   withLedger
 } from "./TestLedger.ts"
 
-/** Lets all holds be older by this much. */
+/** Makes all holds look older by this interval. */
 const age = Effect.fnUntraced(function* (by: string) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`UPDATE credit_hold SET expires_at = expires_at - ${by}::interval`
@@ -34,7 +34,7 @@ describeOnEngines("Sweeper", (it) => {
         const sql = yield* SqlClient.SqlClient
         const organization = yield* funded(10_000)
         const dead = newRequest()
-        yield* take(organization, 100)
+        yield* takeHold(organization, 100)
         yield* sql`INSERT INTO credit_hold
         SELECT gen_random_uuid(), ${organization}::uuid, 1, ${dead}::uuid, now() + interval '1 hour'
         FROM generate_series(1, 2500)`
@@ -42,17 +42,17 @@ describeOnEngines("Sweeper", (it) => {
         WHERE organization_id = ${organization}::uuid`
         yield* sql`INSERT INTO gateway_lease VALUES (${dead}::uuid, now() - interval '31 seconds')`
         yield* TestClock.adjust("10 seconds")
-        yield* eventually(books(organization), [9_900n, 100n])
+        yield* eventually(balanceOf(organization), [9_900n, 100n])
         assert.strictEqual(yield* sweep, 0)
         assert.deepStrictEqual(yield* sql`SELECT id FROM gateway_lease WHERE id = ${dead}::uuid`, [])
       }).pipe(Effect.scoped, withLedger)
   )
 
-  it.effect("takes heartbeats for a sign of life", () =>
+  it.effect("keeps the holds of a gateway that goes on sending heartbeats", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const organization = yield* funded(1_000)
-      yield* take(organization, 100)
+      yield* takeHold(organization, 100)
       yield* silenceGateways
       yield* TestClock.adjust("5 seconds")
       const fresh = sql<{
@@ -63,43 +63,43 @@ describeOnEngines("Sweeper", (it) => {
         1
       )
       assert.strictEqual(yield* sweep, 0)
-      assert.deepStrictEqual(yield* books(organization), [900n, 100n])
+      assert.deepStrictEqual(yield* balanceOf(organization), [900n, 100n])
     }).pipe(Effect.scoped, withLedger)
   )
 
-  it.effect("gives back a hold that outlived its hour, though its gateway lives", () =>
+  it.effect("gives back a hold that is older than an hour although its gateway is alive", () =>
     Effect.gen(function* () {
       const organization = yield* funded(1_000)
-      yield* take(organization, 100)
+      yield* takeHold(organization, 100)
       yield* age("59 minutes")
       assert.strictEqual(yield* sweep, 0)
       yield* age("2 minutes")
       assert.strictEqual(yield* sweep, 1)
-      assert.deepStrictEqual(yield* books(organization), [1_000n, 0n])
+      assert.deepStrictEqual(yield* balanceOf(organization), [1_000n, 0n])
     }).pipe(Effect.scoped, withLedger)
   )
 
-  it.effect("refunds every minute what is stored in its gateway's name but forgotten, once it is a minute old", () =>
+  it.effect("refunds every minute the holds of its gateway that are unknown to it and a minute old", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const organization = yield* funded(1_000)
-      yield* take(organization, 100)
+      yield* takeHold(organization, 100)
       yield* sql`INSERT INTO credit_hold SELECT ${newRequest()}::uuid, organization_id, 7, gateway_id, expires_at
         FROM credit_hold WHERE organization_id = ${organization}::uuid`
       yield* sql`UPDATE credit_account SET balance = balance - 7, held = held + 7
         WHERE organization_id = ${organization}::uuid`
       yield* TestClock.adjust("1 minute")
-      yield* Effect.scoped(take(organization, 1))
-      assert.deepStrictEqual(yield* books(organization), [893n, 107n])
+      yield* Effect.scoped(takeHold(organization, 1))
+      assert.deepStrictEqual(yield* balanceOf(organization), [893n, 107n])
       yield* age("61 seconds")
       yield* TestClock.adjust("1 minute")
-      yield* eventually(books(organization), [900n, 100n])
+      yield* eventually(balanceOf(organization), [900n, 100n])
     }).pipe(Effect.scoped, withLedger)
   )
 
-  it.effect("keeps books that agree, after all of the above", () => assertBooksAgree)
+  it.effect("keeps accounts that agree with their entries and holds, after all of the above", () => assertBooksAgree)
 
-  it.effect("is audited by a verification that finds every kind of drift", () =>
+  it.effect("is checked by LedgerChecks, which find every kind of mismatch", () =>
     Effect.gen(function* () {
       const ledger = yield* CreditLedger
       const sql = yield* SqlClient.SqlClient
@@ -108,9 +108,11 @@ describeOnEngines("Sweeper", (it) => {
       yield* sql`UPDATE credit_account SET held = 2, balance = 3 WHERE organization_id = ${heldOff}::uuid`
       yield* sql`INSERT INTO credit_entry (id, organization_id, kind, amount)
         VALUES (${newRequest()}::uuid, ${noAccount}::uuid, 'charge', -4)`
-      const drift = (yield* verify).map(({ organization, ...sums }) => [organization, Object.values(sums)] as const)
+      const mismatches = (yield* accountMismatches).map(
+        ({ organization, ...sums }) => [organization, Object.values(sums)] as const
+      )
       assert.deepStrictEqual(
-        new Map(drift),
+        new Map(mismatches),
         new Map([
           [balanceOff, [6n, 0n, 5n, 0n].map(pico)],
           [heldOff, [3n, 2n, 5n, 0n].map(pico)],

@@ -41,26 +41,26 @@ const counted = { ...none, input: 4, audioInput: 37, output: 12 }
 const silent: Transcript = { text, usage: undefined }
 
 describe("estimateTranscription", () => {
-  it("holds the audio, the prompt and as many words as a fast speaker says", () => {
+  it("holds the cost of the audio, of the prompt and of as many words as a fast speaker says", () => {
     const cases: ReadonlyArray<readonly [PricedEndpoint, TranscriptionRequest, bigint]> = [
       [byToken, requestOf(1_000), 10n * 100n + 6n * 10_000n],
       [byToken, requestOf(1), 100n + 10_000n],
       [byToken, requestOf(1_000, { prompt: "hello" }), 1n + 10n * 100n + 6n * 10_000n],
-      // No model writes more than it can.
+      // The output is limited by the model.
       [byToken, requestOf(3_600_000), 36_000n * 100n + 2_000n * 10_000n],
-      // A chat model may count as many tokens as the one that counts most.
+      // For a chat model, the highest rate of any provider is assumed.
       [{ ...byToken, protocol: "gemini" }, requestOf(1_000), 32n * 100n + 6n * 10_000n]
     ]
     for (const [endpoint, request, held] of cases) assert.strictEqual(estimateTranscription(endpoint, request), held)
   })
 
-  it("holds the time, the minimum at least, where a model is priced by it", () => {
+  it("holds the cost of the time, and at least of the minimum, for a model that is priced by time", () => {
     assert.strictEqual(estimateTranscription(byTime, requestOf(3_600_000, { prompt: text })), 3_600_000n)
     assert.strictEqual(estimateTranscription(byTime, requestOf(1)), 10_000n)
   })
 
   it.prop(
-    "never falls when the audio is longer, and covers the time of a model priced by it",
+    "never falls when the audio is longer, and covers the charge of a model that is priced by time",
     { millis: Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100_000_000 })), byTime: Schema.Boolean },
     ({ byTime: isByTime, millis }) => {
       const endpoint = isByTime ? byTime : byToken
@@ -73,14 +73,14 @@ describe("estimateTranscription", () => {
 })
 
 describe("billedUsage", () => {
-  it("is what the provider counted", () => {
+  it("is what the provider reported", () => {
     assert.deepStrictEqual(billedUsage(byToken, requestOf(1_000), { text, usage: counted }), {
       usage: counted,
       estimated: false
     })
   })
 
-  it("is derived where the provider counted nothing: a token per 100 ms, the prompt, and the words", () => {
+  it("is derived if the provider reported nothing: a token per 100 ms, the prompt, and the words", () => {
     const derived = { ...none, input: textTokens("foxes"), audioInput: 13, output: textTokens(text) }
     const request = requestOf(1_201, { prompt: "foxes" })
     assert.deepStrictEqual(billedUsage(byToken, request, silent), { usage: derived, estimated: true })
@@ -91,7 +91,7 @@ describe("billedUsage", () => {
     assert.strictEqual(billedUsage(byToken, request, { text: "", usage: undefined }).usage.output, 0)
   })
 
-  it("is the time, the minimum at least, where a model is priced by it, with tokens that cost nothing", () => {
+  it("is the time, or at least the minimum, for a model that is priced by time, with tokens that cost nothing", () => {
     const of = (millis: number, basis: AudioLength["basis"], usage: Transcript["usage"]) =>
       billedUsage(byTime, requestOf(millis, { length: { millis, basis } }), { text, usage })
     assert.deepStrictEqual(of(61_234, "header", counted), {
@@ -100,7 +100,7 @@ describe("billedUsage", () => {
     })
     assert.strictEqual(costOf(timePrice, of(61_234, "header", counted).usage), 61_234n)
     assert.strictEqual(costOf(timePrice, of(5, "header", counted).usage), 10_000n)
-    // What was estimated is said to be: the length of what is no WAV, and tokens that nobody counted.
+    // An estimate is marked as one: the length of a file that is not WAV, and tokens that the provider did not report.
     assert.deepStrictEqual(
       [of(5, "size", counted), of(5, "broken_header", counted), of(5, "header", undefined)].map((one) => one.estimated),
       [true, true, true]

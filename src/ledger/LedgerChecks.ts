@@ -1,54 +1,58 @@
 /**
- * Do the books agree with themselves? For every organization balance + held must be the sum of its entries, and held
- * the sum of its open holds; and every open hold must have somebody who will end it. Drift must be nothing at all.
+ * Checks whether the ledger agrees with itself. For every organization, balance + held must be the sum of its entries,
+ * and held the sum of its open holds; and no hold may outlive both its lifetime and its gateway.
  *
- * Each question is one statement, and so one snapshot, summed up by the database. Rows that differ are counted to the
- * last, but only the first ones are read.
+ * Each check is one statement, and so one snapshot, summed up by the database. All rows that fail are counted, but only
+ * the first of them are read.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 import { type OrganizationId, organizationId, type RequestId, requestId } from "../domain/Ids.ts"
 import { type Picodollars, picodollars } from "../domain/Money.ts"
-import { leaseLifetime } from "./Lease.ts"
+import { ownerIsAlive } from "./Lease.ts"
 
-/** Rows that differ which one question reads at most. */
+/** The most rows that one check reads. */
 const maxRows = 100
 
-/** An organization whose books do not agree. */
-export interface Drift {
+/** An account that is not the sum of its entries, or whose held part is not the sum of its open holds. */
+export interface AccountMismatch {
   readonly organization: OrganizationId
   readonly balance: Picodollars
   readonly held: Picodollars
-  /** Sum of all entries. */
+  /** The sum of all entries. */
   readonly entries: Picodollars
-  /** Sum of all open holds. */
+  /** The sum of all open holds. */
   readonly holds: Picodollars
 }
 
-/** A hold past its lifetime whose gateway is dead. */
+/** A hold that is past its lifetime and whose gateway is dead. */
 export interface StrayHold {
   readonly request: RequestId
   readonly organization: OrganizationId
   readonly amount: Picodollars
 }
 
-export interface Verification<Row> {
-  /** How many were looked at. */
+export interface LedgerCheck<Row> {
+  /** How many accounts or holds were checked. */
   readonly checked: number
-  /** How many of them differ. */
-  readonly differing: number
-  /** The first of those that differ. */
+  /** How many of them failed. */
+  readonly failed: number
+  /** The first of those that failed. */
   readonly rows: ReadonlyArray<Row>
 }
 
 interface Counted {
-  readonly differing: bigint
+  readonly failed: bigint
 }
 
-const checkedOf = <R extends Counted, Row>(total: bigint, rows: ReadonlyArray<R>, read: (row: R) => Row) => ({
-  checked: Number(total),
-  differing: Number(rows[0]?.differing ?? 0n),
+const resultOf = <R extends Counted, Row>(
+  checked: bigint,
+  rows: ReadonlyArray<R>,
+  read: (row: R) => Row
+): LedgerCheck<Row> => ({
+  checked: Number(checked),
+  failed: Number(rows[0]?.failed ?? 0n),
   rows: rows.map(read)
 })
 
@@ -58,7 +62,7 @@ const count = Effect.fnUntraced(function* (table: "credit_account" | "credit_hol
   return row?.count ?? 0n
 })
 
-interface DriftRow extends Counted {
+interface AccountRow extends Counted {
   readonly organization_id: string
   readonly balance: string
   readonly held: string
@@ -66,14 +70,14 @@ interface DriftRow extends Counted {
   readonly holds: string
 }
 
-/** Sums are NUMERIC and may be larger than BIGINT, so amounts travel as text. */
+/** Sums are NUMERIC and may be larger than BIGINT, so amounts are read as text. */
 const money = (text: string): Picodollars => picodollars(BigInt(text))
 
-/** Both identities of every account. Entries and holds without an account are found too. */
-export const verifyAccounts = Effect.gen(function* () {
+/** Checks both sums of every account. Entries and holds without an account are found too. */
+export const checkAccounts = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const rows = yield* sql<DriftRow>`
-    SELECT organization_id, balance::text, held::text, entries::text, holds::text, count(*) OVER () AS differing
+  const rows = yield* sql<AccountRow>`
+    SELECT organization_id, balance::text, held::text, entries::text, holds::text, count(*) OVER () AS failed
     FROM (
       SELECT organization_id,
         coalesce(balance, 0) AS balance, coalesce(held, 0) AS held,
@@ -87,17 +91,17 @@ export const verifyAccounts = Effect.gen(function* () {
     WHERE balance::numeric + held <> entries OR held <> holds
     ORDER BY organization_id
     LIMIT ${maxRows}`
-  return checkedOf(yield* count("credit_account"), rows, (row): Drift => ({
+  return resultOf(yield* count("credit_account"), rows, (row): AccountMismatch => ({
     organization: organizationId(row.organization_id),
     balance: money(row.balance),
     held: money(row.held),
     entries: money(row.entries),
     holds: money(row.holds)
   }))
-}).pipe(Effect.withSpan("Verify.accounts"))
+}).pipe(Effect.withSpan("LedgerChecks.checkAccounts"))
 
-/** Organizations that differ; none when all is well. */
-export const verify = Effect.map(verifyAccounts, ({ rows }) => rows)
+/** The first accounts that do not agree; none when all is well. */
+export const accountMismatches = Effect.map(checkAccounts, ({ rows }) => rows)
 
 interface HoldRow extends Counted {
   readonly id: string
@@ -105,21 +109,17 @@ interface HoldRow extends Counted {
   readonly amount: bigint
 }
 
-/** Every open hold belongs to a living gateway, or is young enough for the next sweep to be in time. */
-export const verifyHolds = Effect.gen(function* () {
+/** Checks that no open hold has outlived both. A hold that has outlived only one of them is left to the next sweep. */
+export const checkHolds = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<HoldRow>`
-    SELECT id, organization_id, amount, count(*) OVER () AS differing FROM credit_hold
-    WHERE expires_at < now() AND NOT EXISTS (
-      SELECT 1 FROM gateway_lease
-      WHERE gateway_lease.id = credit_hold.gateway_id
-        AND heartbeat_at > now() - ${leaseLifetime}::interval
-    )
+    SELECT id, organization_id, amount, count(*) OVER () AS failed FROM credit_hold
+    WHERE expires_at < now() AND NOT ${sql.literal(ownerIsAlive)}
     ORDER BY id
     LIMIT ${maxRows}`
-  return checkedOf(yield* count("credit_hold"), rows, (row): StrayHold => ({
+  return resultOf(yield* count("credit_hold"), rows, (row): StrayHold => ({
     request: requestId(row.id),
     organization: organizationId(row.organization_id),
     amount: picodollars(row.amount)
   }))
-}).pipe(Effect.withSpan("Verify.holds"))
+}).pipe(Effect.withSpan("LedgerChecks.checkHolds"))

@@ -1,0 +1,61 @@
+/**
+ * The pieces of SQL that move money, for the statements that are built from them. Each is a common table expression
+ * (CTE), and they read each other by name.
+ *
+ * The rule: accounts are locked before anything is written, always in the same order, so that statements wait for each
+ * other but never in a circle; and each account is written once, in absolute numbers computed from its locked row.
+ * `balance = balance - x` would have PostgreSQL check the constraints against the version in the statement's snapshot,
+ * which may be an old one.
+ */
+
+/**
+ * `account`: the accounts whose organization meets the condition, locked. It returns their newest committed version,
+ * whatever the snapshot of the statement says. `locked`: their number, for the CTEs that write to depend on; without it
+ * they could run before the locks are held.
+ */
+export const lockAccounts = (organizationCondition: string): string => `account AS MATERIALIZED (
+  SELECT organization_id, balance, held FROM credit_account
+  WHERE organization_id ${organizationCondition}
+  ORDER BY organization_id
+  FOR NO KEY UPDATE
+), locked AS MATERIALIZED (
+  SELECT count(*) AS accounts FROM account
+)`
+
+/**
+ * Adds rows of (id, organization, kind, amount) to the journal. An id that is booked already is left as it is, and only
+ * the rows that this statement inserted are returned, so only they move money.
+ */
+export const bookEntries = (rows: string): string => `
+  INSERT INTO credit_entry (id, organization_id, kind, amount)
+  ${rows}
+  ON CONFLICT DO NOTHING
+  RETURNING organization_id, amount`
+
+/** `released`: deletes the holds whose id meets the condition and that are still there, and so returns each once. */
+export const releaseHolds = (idCondition: string): string => `released AS (
+  DELETE FROM credit_hold
+  WHERE id ${idCondition} AND (SELECT accounts FROM locked) > 0
+  RETURNING organization_id, amount
+)`
+
+/** What a released hold changes: the amount is available again and no longer held. */
+export const releasedChanges = "SELECT organization_id, amount, -amount FROM released"
+
+/**
+ * `written`: adds the changes, each a query for (organization, change of balance, change of held), to the locked
+ * accounts. An account without a change is not written.
+ */
+export const writeAccounts = (changes: ReadonlyArray<string>): string => `written AS (
+  UPDATE credit_account
+  SET balance = total.balance, held = total.held
+  FROM (
+    SELECT organization_id, sum(balance)::bigint AS balance, sum(held)::bigint AS held
+    FROM (
+      ${["SELECT organization_id, balance, held FROM account", ...changes].join("\n      UNION ALL\n      ")}
+    ) AS parts
+    GROUP BY organization_id
+    HAVING count(*) > 1
+  ) AS total
+  WHERE credit_account.organization_id = total.organization_id
+)`

@@ -1,0 +1,195 @@
+/**
+ * Holds and settlements that are not in the database yet, and the callers who wait for them.
+ *
+ * The rule: a hold is either granted to a caller who is still there, or released. A settlement leaves only when it is
+ * durable. Every change is made within one step of the event loop, so no fiber sees half of one.
+ */
+import { type Cause, type Clock, Deferred, Duration, Effect, Queue } from "effect"
+
+import type { RequestId } from "../domain/Ids.ts"
+import type { HoldRow, SettlementRow } from "./BatchStatement.ts"
+import { type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
+
+/** The most writes in one batch. */
+const maxBatch = 500
+/** The most holds that may be queued; further ones fail at once. There is at most one settlement for each hold. */
+const maxQueuedHolds = 10_000
+const holdTimeoutMillis = Duration.toMillis("5 seconds")
+const settlementTimeoutMillis = Duration.toMillis("1 second")
+
+export interface PendingHold {
+  readonly _tag: "Hold"
+  readonly row: HoldRow
+  /** `abandoned`: its caller no longer waits. `ended`: refused, failed, or replaced by a refund. */
+  state: "new" | "waiting" | "granted" | "abandoned" | "ended"
+  /** The database may have stored it, although it has not answered. */
+  mayExist: boolean
+  /** When its caller stops waiting, in milliseconds since 1970. */
+  deadline: number
+  answer: (answer: Effect.Effect<boolean, LedgerError>) => void
+}
+
+export interface PendingSettlement {
+  readonly _tag: "Settlement"
+  readonly row: SettlementRow
+  /** Done when the settlement is durable, or when its caller has waited for long enough. */
+  readonly acknowledged: Deferred.Deferred<void>
+  /** When its caller stops waiting, in milliseconds since 1970. */
+  readonly deadline: number
+}
+
+export type PendingWrite = PendingHold | PendingSettlement
+
+export const newPendingHold = (row: HoldRow): PendingHold => ({
+  _tag: "Hold",
+  row,
+  state: "new",
+  mayExist: false,
+  deadline: 0,
+  answer: () => {}
+})
+
+/** For log lines: what an operator needs to book a charge by hand. */
+export const describeWrite = (write: PendingWrite) => ({
+  request: write.row.id,
+  organization: write.row.organization,
+  ...(write._tag === "Settlement" && { charge: write.row.charge?.toString() ?? "refund" })
+})
+
+export class PendingWrites {
+  private readonly clock: Clock.Clock
+  private readonly queue: Queue.Queue<PendingWrite, Cause.Done>
+  private queuedHolds = 0
+  /** What this process has not ended yet, by request: its open holds and its unwritten settlements. */
+  private readonly open = new Map<RequestId, PendingWrite>()
+  /** Writes with a caller who waits. All wait equally long, so the first has the earliest deadline. */
+  private readonly waitingHolds = new Set<PendingHold>()
+  private readonly waitingSettlements = new Set<PendingSettlement>()
+
+  constructor(clock: Clock.Clock, queue: Queue.Queue<PendingWrite, Cause.Done>) {
+    this.clock = clock
+    this.queue = queue
+  }
+
+  /** Whether the hold was granted. Interruption is safe: a hold whose caller no longer waits is released. */
+  hold(hold: PendingHold): Effect.Effect<boolean, LedgerError> {
+    return Effect.callback((resume) => {
+      if (this.queuedHolds >= maxQueuedHolds) return resume(Effect.fail(ledgerUnavailable("too many holds wait")))
+      if (!Queue.offerUnsafe(this.queue, hold)) return resume(Effect.fail(ledgerUnavailable("the ledger is closed")))
+      this.queuedHolds++
+      this.open.set(hold.row.id, hold)
+      this.waitingHolds.add(hold)
+      hold.state = "waiting"
+      hold.deadline = this.clock.currentTimeMillisUnsafe() + holdTimeoutMillis
+      hold.answer = resume
+      return Effect.sync(() => this.abandon(hold))
+    })
+  }
+
+  /** Queues a settlement. It stays pending until it is durable. */
+  settle(row: SettlementRow): PendingSettlement {
+    const deadline = this.clock.currentTimeMillisUnsafe() + settlementTimeoutMillis
+    const settlement: PendingSettlement = { _tag: "Settlement", row, acknowledged: Deferred.makeUnsafe(), deadline }
+    this.open.set(row.id, settlement)
+    if (Queue.offerUnsafe(this.queue, settlement)) this.waitingSettlements.add(settlement)
+    else Deferred.doneUnsafe(settlement.acknowledged, logUnwritten(settlement))
+    return settlement
+  }
+
+  /** Queues a settlement again that could not be written. */
+  requeue(settlement: PendingSettlement): void {
+    Queue.offerUnsafe(this.queue, settlement)
+  }
+
+  /** Waits until something is queued, then takes all of it, up to a batch. Done once the queue is closed and empty. */
+  readonly take = (): Effect.Effect<ReadonlyArray<PendingWrite>, Cause.Done> =>
+    Effect.map(Queue.takeBetween(this.queue, 1, maxBatch), (batch) => {
+      for (const write of batch) if (write._tag === "Hold") this.queuedHolds--
+      return batch
+    })
+
+  /** Whether it is still to be written. A hold whose caller has left is not; it is released if it may exist. */
+  isStillNeeded(write: PendingWrite): boolean {
+    if (write._tag === "Settlement" || write.state === "waiting") return true
+    if (write.state === "abandoned") this.end(write)
+    return false
+  }
+
+  /** Passes on the database's answer to a hold. */
+  answerHold(hold: PendingHold, granted: boolean): void {
+    if (granted && hold.state === "waiting") {
+      this.waitingHolds.delete(hold)
+      hold.state = "granted"
+      hold.answer(Effect.succeed(true))
+    } else {
+      hold.mayExist ||= granted
+      this.refuseHold(hold, Effect.succeed(false))
+    }
+  }
+
+  refuseHold(hold: PendingHold, answer: Effect.Effect<false, LedgerError>): void {
+    this.waitingHolds.delete(hold)
+    this.end(hold)
+    hold.answer(answer)
+  }
+
+  /** A settlement is in the database. */
+  completeSettlement(settlement: PendingSettlement): void {
+    this.waitingSettlements.delete(settlement)
+    this.open.delete(settlement.row.id)
+    Deferred.doneUnsafe(settlement.acknowledged, Effect.void)
+  }
+
+  /** Answers the callers whose deadline has passed. Their holds fail; their settlements stay pending. */
+  readonly timeOutCallers: Effect.Effect<void> = Effect.sync(() => {
+    const now = this.clock.currentTimeMillisUnsafe()
+    for (const hold of this.waitingHolds) {
+      if (hold.deadline > now) break
+      this.abandon(hold)
+      hold.answer(Effect.fail(ledgerUnavailable("the database does not answer")))
+    }
+    for (const settlement of this.waitingSettlements) {
+      if (settlement.deadline > now) break
+      this.waitingSettlements.delete(settlement)
+      Deferred.doneUnsafe(settlement.acknowledged, Effect.void)
+    }
+  })
+
+  /** Whether this process has an open hold or an unwritten settlement for the request. */
+  has(id: RequestId): boolean {
+    return this.open.has(id)
+  }
+
+  /** Writes that wait for a batch. */
+  get size(): number {
+    return Queue.sizeUnsafe(this.queue)
+  }
+
+  /** Accepts no further writes; `take` still returns those that are queued. */
+  close(): void {
+    Queue.endUnsafe(this.queue)
+  }
+
+  /** Settlements that are not durable. */
+  get unwritten(): ReadonlyArray<PendingSettlement> {
+    return [...this.open.values()].filter((write) => write._tag === "Settlement")
+  }
+
+  private abandon(hold: PendingHold): void {
+    this.waitingHolds.delete(hold)
+    if (hold.state === "waiting") hold.state = "abandoned"
+  }
+
+  /** Ends a hold without a charge, with a refund if it may exist. */
+  private end(hold: PendingHold): void {
+    hold.state = "ended"
+    this.open.delete(hold.row.id)
+    if (hold.mayExist) this.settle({ id: hold.row.id, organization: hold.row.organization, charge: undefined })
+  }
+}
+
+/** For a settlement that will never be written: an operator can book the charge by hand from the log. */
+export const logUnwritten = (settlement: PendingSettlement): Effect.Effect<void> =>
+  settlement.row.charge === undefined
+    ? Effect.logWarning("A hold was left to the sweeper", describeWrite(settlement))
+    : Effect.logError("A charge could not be written and is lost", describeWrite(settlement))
