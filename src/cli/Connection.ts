@@ -1,6 +1,6 @@
 /**
- * The database of the gateway that the environment describes, for commands that read it directly. Nothing is created
- * and nothing is migrated: a command that looks at the wrong place says so, and leaves it as it was.
+ * The database of the gateway that the environment describes, for commands that read it directly. The rule: nothing is
+ * created and nothing is migrated. A command that is pointed at the wrong place fails and leaves it unchanged.
  */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
 import { Data, Effect, FileSystem, Layer, Option } from "effect"
@@ -11,10 +11,10 @@ import * as DataDirectory from "../sql/DataDirectory.ts"
 
 export class NoDatabase extends Data.TaggedError("NoDatabase")<{ readonly message: string }> {}
 
-const absent = (dataDir: string) =>
+const notFound = (dataDir: string) =>
   new NoDatabase({ message: `There is no database in ${dataDir}: set DATABASE_URL, or DATA_DIR as the gateway has it` })
 
-const closed = (dataDir: string) =>
+const inUse = (dataDir: string) =>
   new NoDatabase({
     message:
       `A running gateway has the embedded database in ${dataDir}, which only one process can open: ` +
@@ -26,12 +26,12 @@ export const connectionLayer = Layer.unwrap(
     const { dataDir, databaseUrl } = yield* settings
     const files = yield* FileSystem.FileSystem
     if (Option.isNone(databaseUrl) && !(yield* files.exists(DataDirectory.databaseIn(dataDir))))
-      return yield* absent(dataDir)
-    return Database.layerUnchanged({ url: Option.getOrUndefined(databaseUrl), dataDir, poolSize: 1 }).pipe(
+      return yield* notFound(dataDir)
+    return Database.layerMigrated({ url: Option.getOrUndefined(databaseUrl), dataDir, poolSize: 1 }).pipe(
       Layer.catch((error) =>
         Layer.effectContext(
           Effect.fail(
-            error instanceof DataDirectory.DataDirectoryError && error.reason === "InUse" ? closed(dataDir) : error
+            error instanceof DataDirectory.DataDirectoryError && error.reason === "InUse" ? inUse(dataDir) : error
           )
         )
       )

@@ -1,8 +1,9 @@
-/** Who is calling, as their API key tells. Nothing in the request can change it. */
+/** Who makes a request, by its API key. Nothing else in the request can change it. */
 import type { ApiKeyId, EnvironmentId, ModelId, OrganizationId, ProjectId } from "./Ids.ts"
 
+/** The endpoints that are billed. */
 export const endpointNames = ["chat.completions", "audio.transcriptions"] as const
-/** Names that an endpoint allowlist may hold. */
+/** A name that an endpoint allowlist may contain. */
 export type EndpointName = (typeof endpointNames)[number]
 
 export interface Caller {
@@ -10,9 +11,10 @@ export interface Caller {
   readonly organization: OrganizationId
   readonly project: ProjectId
   readonly environment: EnvironmentId
-  /** `undefined` allows all. */
+  /** `undefined`: all. */
   readonly endpoints: ReadonlySet<EndpointName> | undefined
+  /** `undefined`: all. */
   readonly models: ReadonlySet<ModelId> | undefined
-  /** `undefined`: the gateway's default. */
+  /** `undefined`: the default of the gateway. */
   readonly requestsPerMinute: number | undefined
 }

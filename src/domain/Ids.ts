@@ -1,8 +1,8 @@
 /**
- * The identifiers of the house, branded so that one cannot be passed for another.
+ * The identifiers, branded so that one kind cannot be passed for another.
  *
- * Organizations, projects, environments, keys and requests are UUIDs (version 7, so they sort by age);
- * models, endpoints and providers are the names that the catalog gives them.
+ * Organizations, projects, environments, keys and requests have UUIDs of version 7, which sort by age. Models,
+ * endpoints and providers have the names that the catalog gives them.
  */
 import { Brand, Schema } from "effect"
 
@@ -20,26 +20,26 @@ export type EnvironmentId = typeof EnvironmentId.Type
 export const ApiKeyId = Uuid.pipe(Schema.brand("ApiKeyId"))
 export type ApiKeyId = typeof ApiKeyId.Type
 
-/** One per request; also the id of its hold, its charge and its receipt, which is what makes them idempotent. */
+/** The id of a request, and also of its hold, its charge and its receipt, which makes writing them idempotent. */
 export const RequestId = Uuid.pipe(Schema.brand("RequestId"))
 export type RequestId = typeof RequestId.Type
 
-/** A request with credit on hold, which is what a provider is called for. Only the ledger may say that one is. */
+/** A request for which credit is held. Providers are called for such requests only, and only the ledger makes them. */
 export type HeldRequestId = RequestId & Brand.Brand<"Held">
 
-/** A model as users write it, for example `gpt-5-mini`. */
+/** A model, as clients name it, for example `gpt-5-mini`. */
 export const ModelId = Schema.NonEmptyString.pipe(Schema.brand("ModelId"))
 export type ModelId = typeof ModelId.Type
 
-/** One place where a model is served, for example `groq/gpt-oss-120b`. Breakers are kept per endpoint. */
+/** A model at one provider, for example `groq/gpt-oss-120b`. */
 export const EndpointId = Schema.NonEmptyString.pipe(Schema.brand("EndpointId"))
 export type EndpointId = typeof EndpointId.Type
 
-/** A vendor with its own account, for example `anthropic`. */
+/** A provider, with an account of its own, for example `anthropic`. */
 export const ProviderId = Schema.NonEmptyString.pipe(Schema.brand("ProviderId"))
 export type ProviderId = typeof ProviderId.Type
 
-/** Brands text that is already known to be well-formed: read back from our own database, or just generated. */
+/** Brand text that is known to be well formed because it was read from our own database or has just been generated. */
 export const requestId = Brand.nominal<RequestId>()
 export const organizationId = Brand.nominal<OrganizationId>()
 export const projectId = Brand.nominal<ProjectId>()

@@ -2,8 +2,8 @@
  * Money is a whole number of picodollars (10^-12 USD), as a `bigint`.
  *
  * A price of up to six decimals in USD per million tokens is a whole number of picodollars per token, so every charge
- * for tokens is a sum of integer products and is exact. Nothing here rounds, and no float takes part in arithmetic: the
- * only `number` is the one written to the client, made once at the very edge.
+ * for tokens is a sum of integer products and is exact. The rule: no amount is rounded and none is computed as a float.
+ * Only the number that is sent to the client is a float, and it is converted last.
  */
 import { Brand, Option } from "effect"
 
@@ -16,12 +16,12 @@ export const zero = picodollars(0n)
 const picodollarsPerUsd = 1_000_000_000_000n
 const usdDecimals = 12
 
-/** The largest amount one account or entry may hold: what PostgreSQL's BIGINT can, with room to add two of them. */
+/** The largest amount of one hold, charge or grant: the sum of two of them still fits into PostgreSQL's BIGINT. */
 export const maximum = picodollars(9_000_000_000_000_000_000n / 2n)
 
 const decimal = /^(-?)(\d{1,9})(?:\.(\d{1,12}))?$/
 
-/** Reads a plain decimal amount of USD, `"12.5"`. `None` for anything else, or for more than twelve decimals. */
+/** Parses a plain decimal amount of USD, such as `"12.5"`. `None` for other text and for more than twelve decimals. */
 export const fromUsd = (text: string): Option.Option<Picodollars> => {
   const match = decimal.exec(text)
   if (match === null) return Option.none()
@@ -30,7 +30,7 @@ export const fromUsd = (text: string): Option.Option<Picodollars> => {
   return Option.some(picodollars(sign === "-" ? -magnitude : magnitude))
 }
 
-/** The exact decimal amount of USD, without trailing zeros. For balances, which a float could not carry. */
+/** The exact decimal amount of USD, without trailing zeros. For balances, which may be too large for a float. */
 export const toUsd = (amount: Picodollars): string => {
   const magnitude = amount < 0n ? -amount : amount
   const fraction = (magnitude % picodollarsPerUsd).toString().padStart(usdDecimals, "0").replace(/0+$/, "")
@@ -38,7 +38,7 @@ export const toUsd = (amount: Picodollars): string => {
   return fraction === "" ? whole : `${whole}.${fraction}`
 }
 
-/** The amount as the JSON number of `usage.cost`, in USD: the nearest double, which prints exactly below $1,000. */
+/** The amount in USD, as the JSON number of `usage.cost`: the nearest double, which prints exactly below $1,000. */
 export const toUsdNumber = (amount: Picodollars): number => Number(amount) / 1e12
 
 /** `amount` for each of `count` units. `count` is a whole number. */

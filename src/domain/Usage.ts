@@ -1,13 +1,13 @@
 /**
  * What a completion consumed, in buckets that never overlap.
  *
- * Providers disagree on whether their input count includes cached tokens; adapters convert at their edge, so that a
- * charge is a plain dot product of buckets and prices. A charge that counts a token twice cannot be written down here.
+ * Some providers include cached tokens in their input count and some do not. Each protocol converts what its provider
+ * reports to these buckets, so that a charge is the dot product of buckets and prices, and no token is counted twice.
  */
 
-/** Tokens, and time. The first five add up to the whole prompt; `reasoning` is a part of `output`, not beside it. */
+/** Numbers of tokens, and a duration. The first five add up to the whole prompt; `output` includes `reasoning`. */
 export interface Usage {
-  /** Prompt tokens that were neither read from nor written to a cache, and are not audio. */
+  /** Prompt tokens that were neither read from a cache nor written to one, and are not audio. */
   readonly input: number
   readonly cacheRead: number
   /** Written to a cache that lives five minutes. */
@@ -15,11 +15,11 @@ export interface Usage {
   /** Written to a cache that lives one hour. */
   readonly cacheWrite1h: number
   readonly audioInput: number
-  /** Everything the model produced, visible or not. */
+  /** All that the model produced, including hidden reasoning. */
   readonly output: number
-  /** The part of `output` that was reasoning, as far as the provider tells. */
+  /** The part of `output` that was reasoning, as far as the provider reports it. */
   readonly reasoning: number
-  /** Milliseconds of audio billed by time, a minimum included. Left out where nothing is billed by time. */
+  /** Milliseconds of audio that are billed, after any minimum. Absent where audio is not billed by time. */
   readonly audioMillis?: number
 }
 
@@ -33,20 +33,21 @@ export const none: Usage = {
   reasoning: 0
 }
 
-/** The whole prompt, cached or not. */
+/** The number of tokens of the whole prompt, cached or not. */
 export const promptTokens = (usage: Usage): number =>
   usage.input + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h + usage.audioInput
 
-/** What the contract calls `cache_write_tokens`. */
+/** The `cache_write_tokens` of an answer. */
 export const cacheWriteTokens = (usage: Usage): number => usage.cacheWrite5m + usage.cacheWrite1h
 
-/** Ten times the longest context there is. */
-const mostTokens = 100_000_000
+/** Far beyond the context window of any model. */
+const maxBelievableTokens = 100_000_000
 
-/** False for counts that are a provider's mistake, and would bill as one. */
-export const isBelievable = (usage: Usage): boolean => promptTokens(usage) <= mostTokens && usage.output <= mostTokens
+/** False for counts so large that they must be a provider's mistake, and must not be billed. */
+export const isBelievable = (usage: Usage): boolean =>
+  promptTokens(usage) <= maxBelievableTokens && usage.output <= maxBelievableTokens
 
-/** Counts as a provider that reports an inclusive prompt total gives them. */
+/** The counts of a provider whose prompt total includes cached and audio tokens. */
 export interface InclusiveCounts {
   readonly prompt: number
   readonly completion: number
@@ -57,13 +58,13 @@ export interface InclusiveCounts {
   readonly reasoning?: number
 }
 
-/** A count that is safe to bill: a whole number, never negative. Providers have sent null, NaN, strings and -1. */
+/** A count that is safe to bill: a whole number that is not negative. Providers have sent null, NaN, strings and -1. */
 export const count = (value: unknown): number =>
   typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : 0
 
 /**
- * Buckets out of a prompt total that includes its cached and audio parts. Parts that exceed the total are cut to it,
- * first come first served, so that the buckets always add up to what the provider said the prompt was.
+ * Splits a prompt total that includes cached and audio tokens into buckets. If the parts exceed the total, the later
+ * ones are reduced, so that the buckets always add up to the total that the provider reported.
  */
 export const fromInclusive = (counts: InclusiveCounts): Usage => {
   let left = count(counts.prompt)
@@ -88,12 +89,12 @@ export const fromInclusive = (counts: InclusiveCounts): Usage => {
   }
 }
 
-/** The usage that one answer is billed by. */
+/** The usage for which one answer is billed. */
 export interface MeteredUsage {
   readonly usage: Usage
   /**
-   * Some of it is the gateway's own count, because the provider reported none, or rests on a length of audio that was
-   * estimated from the size of the file.
+   * Whether some of it is not exact: counted by the gateway because the provider reported nothing, or derived from a
+   * length of audio that was estimated from the size of the file.
    */
   readonly estimated: boolean
 }

@@ -1,6 +1,6 @@
 /**
- * Makes a new installation usable: the first organization, its key and its credit. Runs on every start, and finishes
- * what a crash cut off; a database that was set up in another way is left alone.
+ * Makes a new installation usable: creates the first organization, its API key and its credit. Runs on every start and
+ * finishes what a crash interrupted. A database that was set up in another way is left unchanged.
  */
 import { Console, Effect, Layer, Option, Redacted } from "effect"
 
@@ -10,14 +10,15 @@ import { type Picodollars, toUsd, zero } from "../domain/Money.ts"
 import { CreditLedger } from "../ledger/CreditLedger.ts"
 
 export interface FirstStartOptions {
-  /** The first key; without one, a key is made up and printed if `mayGenerate`, and nothing is set up if not. */
+  /** The first key. Without one, a key is generated and printed if `mayGenerate`; otherwise nothing is set up. */
   readonly apiKey: Option.Option<Redacted.Redacted>
   readonly mayGenerate: boolean
+  /** What the first organization can spend. */
   readonly credit: Picodollars
 }
 
-/** Printed once and never again, because only its hash is kept. */
-const print = (credit: Picodollars) => (secret: Redacted.Redacted) =>
+/** A key is printed once and cannot be printed again, because only its hash is stored. */
+const printKey = (credit: Picodollars) => (secret: Redacted.Redacted) =>
   Console.log(
     `\n  API key: ${Redacted.value(secret)}\n  It has $${toUsd(credit)} of credit and is shown only this once.\n`
   )
@@ -29,10 +30,10 @@ export const firstStartLayer = (options: FirstStartOptions) =>
       const ledger = yield* CreditLedger
       const organization = yield* bootstrap({
         apiKey: Option.getOrUndefined(options.apiKey),
-        announce: print(options.credit)
+        announce: printKey(options.credit)
       })
       if (Option.isNone(organization) || options.credit === zero) return
-      // The organization's id is the payment's, so however often this runs, the credit is booked once.
+      // The payment has the organization's id, so the credit is booked once, however often this runs.
       yield* ledger.grant({
         payment: requestId(organization.value),
         organization: organization.value,

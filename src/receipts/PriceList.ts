@@ -1,6 +1,7 @@
 /**
- * The prices in force, stored under the version of the catalog they belong to. Every gateway writes its own at start,
- * and what is stored is never changed, so a receipt's version and endpoint lead to the price of its day for ever.
+ * The prices that were ever in force, stored by catalog version and endpoint. Every gateway stores those of its catalog
+ * at start. The rule: a stored price never changes, so the catalog version and the endpoint on a receipt always lead to
+ * the price that the request was charged.
  */
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -27,10 +28,10 @@ export const StoredPrice = Schema.Struct({
 
 const encode = Schema.encodeSync(Schema.fromJsonString(StoredPrice))
 
-/** Reads a stored price, once the database has parsed the JSON. */
+/** Decodes a stored price, after the database has parsed the JSON. */
 export const decodePrice = Schema.decodeUnknownEffect(StoredPrice)
 
-/** Stores the prices of the catalog in use. Replicas do the same at the same time; what is there already stays. */
+/** Stores the prices of the catalog in use. Prices that are stored already, as by another replica, stay as they are. */
 export const recordPrices = Effect.gen(function* () {
   const { models, version } = yield* Catalog
   const sql = yield* SqlClient.SqlClient
@@ -41,9 +42,9 @@ export const recordPrices = Effect.gen(function* () {
     FROM unnest(
       ${endpoints.map(({ id }) => id)}::text[],
       ${endpoints.map(({ price }) => encode(price))}::text[]
-    ) AS t(endpoint, price)
+    ) AS priced(endpoint, price)
     ON CONFLICT DO NOTHING`
 }).pipe(Effect.withSpan("PriceList.record"))
 
-/** Whoever is built on this serves at prices that are stored. */
+/** Stores the prices before anything that is built on this layer can serve a request. */
 export const priceListLayer = Layer.effectDiscard(recordPrices)

@@ -1,5 +1,6 @@
 /**
- * What is kept of a request: enough to recompute its charge and to explain its route, and nothing of what was said.
+ * The record of one request: enough to recompute its charge and to explain how it was routed. The rule: a receipt holds
+ * nothing of what the client or the model wrote.
  */
 import type { Attempt } from "../domain/Attempt.ts"
 import type {
@@ -16,21 +17,21 @@ import type { ReasoningTier } from "../domain/Reasoning.ts"
 import type { AudioLength } from "../domain/Transcription.ts"
 import type { Usage } from "../domain/Usage.ts"
 
-/** Numbers and names that say nothing of what was said. */
+/** What the router knew about a request, without any of its text. */
 export interface RoutingFeatures {
   readonly image: boolean
   readonly audio: boolean
   readonly tools: boolean
   readonly forcedTool: boolean
   readonly structuredOutput: boolean
-  /** Absent when the request left it open. */
+  /** Absent when the request did not ask for one. */
   readonly tier?: ReasoningTier
   readonly promptTokens: number
   readonly audioTokens: number
   readonly outputLimit?: number
   /** The key's allowlist; absent when the key may use every model. */
   readonly allowed?: ReadonlyArray<ModelId>
-  /** The same for all requests of a session and unlike that of any other; the session's name cannot be read from it. */
+  /** A hash: equal for all requests of one session. The session's name cannot be recovered from it. */
   readonly session?: string
 }
 
@@ -40,22 +41,26 @@ export interface Receipt {
   readonly project: ProjectId
   readonly environment: EnvironmentId
   readonly key: ApiKeyId
+  /** When the request arrived, in milliseconds since 1970. */
   readonly atMillis: number
   readonly callName?: string
   readonly endUserId?: string
-  /** How long the audio of a transcription plays, and how that is known. */
+  /** The duration of a transcription's audio, and how it was determined. */
   readonly audio?: AudioLength
   readonly stream: boolean
   readonly requestedModel?: string
-  /** `completed`, `client_left`, `broken` (by the provider or by us) or the error code the client got. */
+  /**
+   * `completed`, `client_left`, `broken` (the provider or the gateway failed midway), or the error code that was sent.
+   */
   readonly outcome: string
+  /** The endpoint that answered; absent when none did. */
   readonly served?: { readonly model: ModelId; readonly endpoint: EndpointId }
   readonly routing?: {
     readonly latencyMillis: number
     readonly pinned: boolean
     readonly demand: { readonly [axis: string]: number }
     readonly difficulty: number
-    /** What else the router went by, so that it can be asked again; none in receipts of older versions. */
+    /** The rest of what the router decided by, so that the decision can be replayed. Absent in old receipts. */
     readonly features?: RoutingFeatures
     readonly candidates: ReadonlyArray<{
       readonly model: ModelId
@@ -65,14 +70,16 @@ export interface Receipt {
     readonly excluded: ReadonlyArray<{ readonly model: ModelId; readonly because: string }>
   }
   readonly attempts: ReadonlyArray<Attempt>
+  /** What was charged; absent when nothing was. */
   readonly usage?: Usage
-  /** True when the provider gave no usage and the tokens were counted from what was delivered. */
+  /** True when some of the usage is the gateway's own count or rests on an estimated length of audio. */
   readonly usageEstimated: boolean
   readonly catalogVersion: string
-  /** Picodollars per token that were in force, by bucket; `audioHour`, where it is there, per hour of audio. */
+  /** The price that was in force, in picodollars per token by bucket; `audioHour`, if present, per hour of audio. */
   readonly rates?: { readonly [bucket: string]: Picodollars }
   readonly held: Picodollars
   readonly cost: Picodollars
   readonly durationMillis: number
+  /** From the arrival of the request to the first output of the endpoint that answered. */
   readonly firstOutputMillis?: number
 }

@@ -1,15 +1,15 @@
 /**
- * A receipt as JSON and back. Amounts of money are decimal text, because a JSON number would round them.
+ * A receipt as the JSON that is stored. Amounts of money are decimal text, because a JSON number would round them.
  *
- * In text that comes from clients, what PostgreSQL cannot store in JSON (NUL, broken surrogates) is replaced, so
- * that no request can make its own receipt, or those written beside it, unstorable.
+ * PostgreSQL cannot store NUL and lone surrogates in JSON. In text that comes from clients they are replaced, so that
+ * no request can prevent its own receipt, or the others of its batch, from being stored.
  */
 import { Schema } from "effect"
 
 import * as Ids from "../domain/Ids.ts"
 import type { Receipt } from "./Receipt.ts"
 
-/** An amount as decimal text. */
+/** An amount of money as decimal text. */
 export const StoredPicodollars = Schema.BigIntFromString.pipe(Schema.brand("Picodollars"))
 
 const Attempt = Schema.Struct({
@@ -93,7 +93,7 @@ export const StoredReceipt = Schema.Struct({
   firstOutputMillis: Schema.optionalKey(Schema.Finite)
 }) satisfies Schema.Schema<Receipt>
 
-/** The character that stands for one that cannot be written. */
+/** Stands for a character that cannot be stored. */
 const replacement = "\ufffd"
 
 const storable = (_key: string, value: unknown): unknown =>
@@ -103,8 +103,8 @@ const storable = (_key: string, value: unknown): unknown =>
       ? value.toWellFormed().replaceAll("\0", replacement)
       : value
 
-/** Written by hand and not through the schema, because it is done for every request; a test holds the two together. */
+/** Written without the schema, because this runs for every request. A test checks that the schema can read it. */
 export const encodeReceipt = (receipt: Receipt): string => JSON.stringify(receipt, storable)
 
-/** Reads what `encode` wrote, once the database has parsed the JSON. */
+/** Decodes what `encodeReceipt` wrote, after the database has parsed the JSON. */
 export const decodeReceipt = Schema.decodeUnknownEffect(StoredReceipt)

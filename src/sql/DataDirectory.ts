@@ -1,8 +1,9 @@
 /**
- * The directory of the embedded database, which only one process may open: two would destroy each other's pages.
+ * The data directory of the embedded database. The rule: only one process may open it, because two would corrupt each
+ * other's pages.
  *
- * A file with the owner's process id marks it as taken. The mark of a process that no longer lives is taken over, so a
- * killed gateway starts again by itself.
+ * The owner of a directory writes its process id to a lock file. The lock of a process that is no longer alive is taken
+ * over, so that a gateway which was killed can start again without help.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
@@ -31,28 +32,35 @@ const inUse = (directory: string, pid: number): DataDirectoryError =>
       "Stop that process, choose another directory, or use PostgreSQL to run several gateways on one database."
   })
 
-/** Directories open in this process; a mark with our own id is otherwise one of an earlier boot with the same id. */
-const openHere = new Set<string>()
+/**
+ * The directories that this process has open. A lock with the id of this process is otherwise left from an earlier
+ * process that had the same id.
+ */
+const openInThisProcess = new Set<string>()
 
-const lives = (pid: number): boolean => {
+const isAlive = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)
   } catch (cause) {
-    // EPERM: it lives, as another user.
+    // EPERM: the process is alive and belongs to another user.
     return cause instanceof Error && "code" in cause && cause.code === "EPERM"
   }
 }
 
-/** The process that has the directory, if one does. Containers give every boot the same id, so ours counts as dead. */
-const ownerOf = (directory: string, mark: string): number | undefined => {
-  if (openHere.has(directory)) return process.pid
-  const pid = Number.parseInt(readFileSync(mark, "utf8"), 10)
-  return Number.isSafeInteger(pid) && pid > 0 && pid !== process.pid && lives(pid) ? pid : undefined
+/**
+ * The live process that owns the directory, if there is one. In a container every start has the same process id, so the
+ * id of this process in the lock file means a process that has died.
+ */
+const ownerOf = (directory: string, lockFile: string): number | undefined => {
+  if (openInThisProcess.has(directory)) return process.pid
+  const pid = Number.parseInt(readFileSync(lockFile, "utf8"), 10)
+  return Number.isSafeInteger(pid) && pid > 0 && pid !== process.pid && isAlive(pid) ? pid : undefined
 }
 
-const writeMark = (mark: string): boolean => {
+/** Whether this process has created the lock file. */
+const createLockFile = (lockFile: string): boolean => {
   try {
-    writeFileSync(mark, `${process.pid}\n`, { flag: "wx" })
+    writeFileSync(lockFile, `${process.pid}\n`, { flag: "wx" })
     return true
   } catch (cause) {
     if (cause instanceof Error && "code" in cause && cause.code === "EEXIST") return false
@@ -60,36 +68,39 @@ const writeMark = (mark: string): boolean => {
   }
 }
 
-/** The owner that kept us out, or `undefined` when the directory is ours now. */
-const take = (directory: string, mark: string): number | undefined => {
+/** Takes the lock; returns the process that owns the directory instead, if there is one. */
+const lock = (directory: string, lockFile: string): number | undefined => {
   mkdirSync(directory, { recursive: true })
-  if (!writeMark(mark)) {
-    const owner = ownerOf(directory, mark)
+  if (!createLockFile(lockFile)) {
+    const owner = ownerOf(directory, lockFile)
     if (owner !== undefined) return owner
-    rmSync(mark, { force: true })
-    if (!writeMark(mark)) return Number.parseInt(readFileSync(mark, "utf8"), 10)
+    rmSync(lockFile, { force: true })
+    if (!createLockFile(lockFile)) return Number.parseInt(readFileSync(lockFile, "utf8"), 10)
   }
-  openHere.add(directory)
+  openInThisProcess.add(directory)
   return undefined
 }
 
-/** Where the database's files are in a data directory. */
+/** The path of the database files in a data directory. */
 export const databaseIn = (directory: string): string => join(resolve(directory), "postgres")
 
-/** Takes the directory for as long as the scope lives, making it if need be; answers where the database's files go. */
+/**
+ * Locks the directory until the scope closes, and creates it if it does not exist. Returns the path of the database
+ * files.
+ */
 export const lockDataDirectory = (path: string): Effect.Effect<string, DataDirectoryError, Scope.Scope> => {
   const directory = resolve(path)
-  const mark = join(directory, "gateway.pid")
-  const taken = Effect.try({
-    try: () => take(directory, mark),
+  const lockFile = join(directory, "gateway.pid")
+  const acquire = Effect.try({
+    try: () => lock(directory, lockFile),
     catch: (cause) => unusable(directory, cause)
   }).pipe(Effect.flatMap((owner) => (owner === undefined ? Effect.void : Effect.fail(inUse(directory, owner)))))
-  const released = Effect.sync(() => {
-    openHere.delete(directory)
-    rmSync(mark, { force: true })
+  const release = Effect.sync(() => {
+    openInThisProcess.delete(directory)
+    rmSync(lockFile, { force: true })
   })
   return Effect.as(
-    Effect.acquireRelease(taken, () => released),
+    Effect.acquireRelease(acquire, () => release),
     databaseIn(directory)
   )
 }

@@ -1,8 +1,9 @@
 /**
- * The one database: PostgreSQL when there is a URL, else a PostgreSQL embedded in this process. Both are reached by the
- * same client, so there is one SQL dialect and one set of migrations. Whoever has the client has a migrated schema.
+ * The database: PostgreSQL if there is a URL, otherwise a PostgreSQL that is embedded in this process (PGlite). Both
+ * are used through the same client, so there is one SQL dialect and one set of migrations. The rule: a layer provides
+ * the client only after the schema has been migrated.
  *
- * The embedded engine has one session, shared by all fibers, and does not flush to disk: it survives a killed process
+ * The embedded engine has one session, which all fibers share, and does not flush to disk: it survives a killed process
  * but not a power cut.
  */
 import { PgClient } from "@effect/sql-pg"
@@ -17,15 +18,15 @@ import { connectTo } from "./PgliteWire.ts"
 
 export interface DatabaseOptions {
   readonly url?: Redacted.Redacted | undefined
-  /** Where the embedded database lives when there is no URL. */
+  /** The data directory of the embedded database, which is used if there is no URL. */
   readonly dataDir: string
-  /** Connections to PostgreSQL, beside those of the ledger. */
+  /** The number of connections to PostgreSQL, not counting those of the ledger. */
   readonly poolSize: number
 }
 
 interface Clients {
   readonly engine: "postgresql" | "embedded"
-  /** For everything but the ledger's batches. */
+  /** For all statements but the ledger's batches. */
   readonly general: PgClient.PgClient
   readonly ledger: PgClient.PgClient
 }
@@ -36,19 +37,22 @@ export class Database extends Context.Service<
   Database,
   {
     readonly engine: "postgresql" | "embedded"
-    /** For the ledger's batch statement only: its connections plan for one statement and would plan others badly. */
+    /**
+     * For the ledger's batches only: its connections have planner settings that suit those statements and no others.
+     */
     readonly ledger: PgClient.PgClient
     /** Succeeds when the database answers. */
     readonly ping: Effect.Effect<void, SqlError.SqlError>
   }
 >()("tollgate/sql/Database") {
+  /** Migrates the database first. */
   static readonly layer = (options: DatabaseOptions) => prepared(clientsOf(options), migrate)
 
-  /** For those who only look: fails where `layer` would migrate. */
-  static readonly layerUnchanged = (options: DatabaseOptions) => prepared(clientsOf(options), requireMigrated)
+  /** For a database that is only read: fails where `layer` would migrate. */
+  static readonly layerMigrated = (options: DatabaseOptions) => prepared(clientsOf(options), requireMigrated)
 
-  /** An embedded database that is gone with its scope. */
-  static readonly layerMemory = Layer.suspend(() => prepared(embeddedIn("memory://"), migrate))
+  /** An embedded database in memory, which is lost when its scope closes. */
+  static readonly layerMemory = Layer.suspend(() => prepared(embeddedAt("memory://"), migrate))
 }
 
 const applicationName = "tollgate"
@@ -56,8 +60,9 @@ const applicationName = "tollgate"
 const ledgerConnections = 2
 
 /**
- * The batch statement is planned once, while its tables are small. Left alone, that plan would scan them whole for ever
- * after; and the cost that says "no scans" would set off compilation, which takes longer than the statement.
+ * The batch statement is planned once per connection, while its tables may still be empty. With default settings that
+ * plan would scan whole tables from then on. The high cost by which `enable_seqscan` forbids scans would in turn start
+ * just-in-time compilation, which takes longer than the statement itself.
  */
 const ledgerSettings = { enable_seqscan: "off", jit: "off", plan_cache_mode: "force_generic_plan" }
 
@@ -73,8 +78,8 @@ const postgresql = Effect.fnUntraced(function* (url: Redacted.Redacted, poolSize
   return { engine: "postgresql", general, ledger } satisfies Clients
 })
 
-/** Opens the engine; loaded only when it is needed, because it brings hundreds of megabytes. */
-const open = (location: string): Effect.Effect<PGlite, DataDirectory.DataDirectoryError, Scope.Scope> =>
+/** Opens the embedded engine. It is imported only when it is needed, because it takes hundreds of megabytes. */
+const openEmbedded = (location: string): Effect.Effect<PGlite, DataDirectory.DataDirectoryError, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.tryPromise({
       try: () => import("@electric-sql/pglite").then(({ PGlite }) => PGlite.create(location)),
@@ -83,8 +88,8 @@ const open = (location: string): Effect.Effect<PGlite, DataDirectory.DataDirecto
     (database) => Effect.promise(() => database.close())
   )
 
-const embeddedIn = Effect.fnUntraced(function* (location: string) {
-  const database = yield* open(location)
+const embeddedAt = Effect.fnUntraced(function* (location: string) {
+  const database = yield* openEmbedded(location)
   const client = yield* PgClient.make({
     stream: connectTo(database),
     username: "postgres",
@@ -95,18 +100,18 @@ const embeddedIn = Effect.fnUntraced(function* (location: string) {
   return { engine: "embedded", general: client, ledger: client } satisfies Clients
 })
 
-const embedded = (dataDir: string) => Effect.flatMap(DataDirectory.lockDataDirectory(dataDir), embeddedIn)
+const embedded = (dataDir: string) => Effect.flatMap(DataDirectory.lockDataDirectory(dataDir), embeddedAt)
 
 const clientsOf = ({ dataDir, poolSize, url }: DatabaseOptions) =>
   url === undefined ? embedded(dataDir) : postgresql(url, poolSize)
 
 const prepared = <E extends StartError>(
-  open: Effect.Effect<Clients, E, Scope.Scope | Reactivity.Reactivity>,
+  connect: Effect.Effect<Clients, E, Scope.Scope | Reactivity.Reactivity>,
   prepare: Effect.Effect<unknown, StartError, SqlClient.SqlClient>
 ): Layer.Layer<Database | PgClient.PgClient | SqlClient.SqlClient, StartError> =>
   Layer.effectContext(
     Effect.gen(function* () {
-      const { engine, general, ledger } = yield* open
+      const { engine, general, ledger } = yield* connect
       yield* Effect.provideService(prepare, SqlClient.SqlClient, general)
       const ping = Effect.asVoid(general`SELECT 1`)
       return Context.make(Database, Database.of({ engine, ledger, ping })).pipe(

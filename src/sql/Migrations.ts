@@ -1,9 +1,9 @@
 /**
- * Brings the schema up to date at start, and refuses a database that this version does not fit.
+ * Migrates the schema at start, and refuses a database whose schema this version cannot work with.
  *
- * Everything happens in one transaction under a lock on the table of applied migrations, so of several replicas that
- * start at once one migrates and the others wait. An applied migration is never edited: what is wrong is put right by
- * a new one.
+ * All migrations run in one transaction, under a lock on the table of applied migrations: of several replicas that
+ * start together one migrates and the others wait. The rule: a migration that has been released is never edited; a
+ * mistake in it is corrected by a new migration.
  */
 import { Data, Effect } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
@@ -24,7 +24,7 @@ export const migrations = {
   "0006_recorded_answers": recordedAnswersMigration
 }
 
-/** What must be there once all migrations are applied. */
+/** The tables and views that exist once all migrations are applied. */
 const relations = [
   "organization",
   "project",
@@ -43,7 +43,7 @@ const relations = [
 
 const table = "schema_migration"
 
-/** The database does not fit this version. `message` says what to do. */
+/** This version cannot work with the database's schema. `message` tells the operator what to do. */
 export class SchemaMismatch extends Data.TaggedError("SchemaMismatch")<{ readonly message: string }> {}
 
 interface Applied {
@@ -51,16 +51,18 @@ interface Applied {
   readonly name: string
 }
 
-/** Why the applied migrations are not a beginning of the known ones, in order and without a gap. */
+/**
+ * Why the applied migrations are not the first of the known ones, in order and without a gap; `undefined` if they are.
+ */
 const mismatchOf = (
   applied: ReadonlyArray<Applied>,
   known: ReadonlyArray<Migrator.ResolvedMigration>
 ): string | undefined => {
   const names = new Map(known.map(([id, name]) => [id, name]))
-  const stranger = applied.find(({ migration_id, name }) => names.get(migration_id) !== name)
-  if (stranger !== undefined) {
+  const unknown = applied.find(({ migration_id, name }) => names.get(migration_id) !== name)
+  if (unknown !== undefined) {
     return (
-      `The database has migration ${stranger.migration_id} (${stranger.name}), which this version does not know. ` +
+      `The database has migration ${unknown.migration_id} (${unknown.name}), which this version does not know. ` +
       "It was written by a newer version: start that one, or restore a backup made before the upgrade."
     )
   }
@@ -71,7 +73,7 @@ const mismatchOf = (
         `The table ${table} was changed by hand: restore a backup.`
 }
 
-/** The known migrations, once those applied are seen to agree. The migrator runs this under its lock. */
+/** The known migrations, after checking that they continue the applied ones. The migrator runs this under its lock. */
 const checkedLoader = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const known = yield* Migrator.fromRecord(migrations)
@@ -90,11 +92,11 @@ const requireRelations = Effect.gen(function* () {
   if (missing.length === 0) return
   const names = missing.map(({ name }) => name).join(", ")
   return yield* new SchemaMismatch({
-    message: `The database says it is up to date but lacks ${names}. Restore a backup, or start on an empty database.`
+    message: `The database has all migrations but lacks ${names}. Restore a backup, or start on an empty database.`
   })
 })
 
-/** Fails unless everything is applied. Changes nothing, for those who only look. */
+/** Fails unless all migrations are applied. Changes nothing. */
 export const requireMigrated = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const known = yield* Migrator.fromRecord(migrations)
@@ -112,7 +114,7 @@ export const requireMigrated = Effect.gen(function* () {
   yield* requireRelations
 }).pipe(Effect.withSpan("Migrations.requireMigrated"))
 
-/** Applies what is missing; answers the names of what was applied. */
+/** Applies the missing migrations and returns their names. */
 export const migrate = Migrator.make({})({ loader: checkedLoader, table }).pipe(
   Effect.catchIf(
     (error) => error._tag === "MigrationError" && error.kind === "BadState",

@@ -1,20 +1,20 @@
 /**
- * Speaks the PostgreSQL wire protocol for a database that lives in this process, so that one client and one SQL
- * dialect serve both engines.
+ * A connection to the embedded database that speaks the PostgreSQL wire protocol, so that the same client works with
+ * both engines.
  *
- * The rule: the engine runs on our thread and settles without ever leaving the microtask queue, so every batch first
- * lets timers and sockets run. Sessions are served one at a time, in the order in which they start up, because the
- * engine has a single session of its own; a client must therefore be limited to one connection.
+ * The rule: the engine runs on this thread and its promises resolve without leaving the microtask queue, so timers and
+ * sockets are given a turn before every batch of messages. The engine has a single session of its own, so connections
+ * are served one after another, in the order of their start-up messages. A client must therefore use one connection.
  */
 import { Duplex } from "node:stream"
 import { setImmediate } from "node:timers/promises"
 
 import type { PGlite } from "@electric-sql/pglite"
 
-/** The longest run of messages that is buffered while its end has not arrived. */
+/** How many bytes of an incomplete batch are buffered at most. */
 const maxBatchBytes = 64 * 1024 * 1024
 
-/** Codes that stand in a first packet where later messages have their type. */
+/** The first packet of a session has a code instead of a message type: a protocol version or a request. */
 const protocolVersion = 196_608
 const cancelRequest = 80_877_102
 
@@ -26,17 +26,17 @@ type Step =
   | { readonly _tag: "End" }
   | { readonly _tag: "Incomplete" }
 
-/** The first packet of a session: it has no type byte. */
+/** Reads the first packet of a session, which has no type byte. */
 const firstPacket = (bytes: Buffer): Step => {
   if (bytes.length < 8 || bytes.length < bytes.readInt32BE(0)) return { _tag: "Incomplete" }
   const code = bytes.readInt32BE(4)
-  // A statement of this engine cannot be cancelled: it has our thread. Closing is all the answer a cancel gets.
+  // A running statement occupies this thread and cannot be cancelled. As in PostgreSQL, the connection is closed.
   if (code === cancelRequest) return { _tag: "End" }
   if (code !== protocolVersion) throw new Error(`The embedded database does not know protocol ${code}`)
   return { _tag: "Run", batch: bytes.subarray(0, bytes.readInt32BE(0)) }
 }
 
-/** The messages up to the one that makes the engine answer; half a batch is never run. */
+/** Reads the messages up to one after which the engine replies. An incomplete batch is never run. */
 const nextBatch = (bytes: Buffer): Step => {
   let at = 0
   while (bytes.length - at >= headerBytes) {
@@ -54,34 +54,35 @@ const nextBatch = (bytes: Buffer): Step => {
   return { _tag: "Incomplete" }
 }
 
-/** A reply ends with the session's status when the engine waits for a new batch. */
+/** The status of a session outside a transaction. */
 const idle = 0x49
+/** The session's status, with which a reply ends when the engine is ready for the next batch. */
 const statusOf = (reply: Uint8Array): number | undefined =>
   reply.length >= headerBytes + 1 && reply[reply.length - headerBytes - 1] === type.readyForQuery
     ? reply[reply.length - 1]
     : undefined
 
-/** Leaves nothing of a session to the next one: no open transaction, no prepared statement, no setting. */
+/** Ends what the next session must not see: an open transaction, prepared statements, settings. */
 const resetSession = async (database: PGlite, status: number): Promise<void> => {
   if (database.closed) return
   if (status !== idle) await database.exec("ROLLBACK")
   await database.exec("DISCARD ALL")
 }
 
-/** Opens connections to `database`, for the `stream` option of the client. */
+/** Returns a function that opens a connection to `database`, for the `stream` option of the client. */
 export const connectTo = (database: PGlite): (() => Duplex) => {
-  /** Settles when the session before has left the engine clean. */
-  let vacated: Promise<unknown> = Promise.resolve()
+  /** Resolves when the last session that started has ended and has been reset. */
+  let engineIsFree: Promise<unknown> = Promise.resolve()
 
   return () => {
     let pending: Buffer = Buffer.alloc(0)
     let status: number = idle
-    let leave: (() => void) | undefined
+    let endSession: (() => void) | undefined
 
-    const enter = (): Promise<unknown> => {
-      const before = vacated
-      vacated = new Promise<void>((resolve) => (leave = resolve))
-      return before
+    const startSession = (): Promise<unknown> => {
+      const sessionBefore = engineIsFree
+      engineIsFree = new Promise<void>((resolve) => (endSession = resolve))
+      return sessionBefore
     }
 
     const run = async (batch: Uint8Array): Promise<void> => {
@@ -91,15 +92,15 @@ export const connectTo = (database: PGlite): (() => Duplex) => {
       if (!connection.destroyed) connection.push(reply)
     }
 
-    /** Runs every complete batch that has arrived. The writer is held back meanwhile, which bounds what is buffered. */
-    const drain = async (): Promise<void> => {
+    /** Runs every complete batch that has arrived. The writer waits meanwhile, which limits what is buffered. */
+    const runBatches = async (): Promise<void> => {
       while (!connection.destroyed) {
-        const starting = leave === undefined
+        const starting = endSession === undefined
         const step = starting ? firstPacket(pending) : nextBatch(pending)
         if (step._tag === "Incomplete") return
         if (step._tag === "End") return void connection.push(null)
         pending = pending.subarray(step.batch.length)
-        if (starting) await enter()
+        if (starting) await startSession()
         await run(step.batch)
       }
     }
@@ -109,12 +110,12 @@ export const connectTo = (database: PGlite): (() => Duplex) => {
       read: () => {},
       write: (chunk: Buffer, _encoding, written) => {
         pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
-        running = drain().then(() => written(), written)
+        running = runBatches().then(() => written(), written)
       },
       destroy: (error, destroyed) => {
         void running
-          .then(() => (leave === undefined ? undefined : resetSession(database, status)))
-          .finally(() => leave?.())
+          .then(() => (endSession === undefined ? undefined : resetSession(database, status)))
+          .finally(() => endSession?.())
           .then(
             () => destroyed(error),
             (cause: Error) => destroyed(error ?? cause)

@@ -9,22 +9,18 @@ const Amount = Schema.BigInt.check(
 const BelowThousandUsd = Schema.BigInt.check(Schema.isBetweenBigInt({ minimum: 0n, maximum: 999_999_999_999_999n }))
 
 describe("Money", () => {
-  it.prop("survives being written as decimal USD", { amount: Amount }, ({ amount }) => {
+  it.prop("is unchanged after being formatted and parsed as decimal USD", { amount: Amount }, ({ amount }) => {
     const money = picodollars(amount)
     assert.deepStrictEqual(fromUsd(toUsd(money)), Option.some(money))
   })
 
-  it.prop(
-    "prints exactly as the number of usage.cost below a thousand USD",
-    { amount: BelowThousandUsd },
-    ({ amount }) => {
-      const money = picodollars(amount)
-      const printed = toUsdNumber(money).toFixed(12)
-      assert.deepStrictEqual(fromUsd(printed), Option.some(money))
-    }
-  )
+  it.prop("is exact as the number of usage.cost below a thousand USD", { amount: BelowThousandUsd }, ({ amount }) => {
+    const money = picodollars(amount)
+    const printed = toUsdNumber(money).toFixed(12)
+    assert.deepStrictEqual(fromUsd(printed), Option.some(money))
+  })
 
-  it("reads plain decimals only", () => {
+  it("is parsed from plain decimals only", () => {
     assert.deepStrictEqual(fromUsd("12.5"), Option.some(picodollars(12_500_000_000_000n)))
     assert.deepStrictEqual(fromUsd("-0.000000000001"), Option.some(picodollars(-1n)))
     for (const text of ["", "1e3", "1.", ".5", "+1", "1,000", "0.0000000000001", "NaN", " 1"]) {

@@ -15,14 +15,18 @@ const Counts = {
 }
 
 describe("Usage", () => {
-  it.prop("splits an inclusive prompt into buckets that add up to it, whatever the parts claim", Counts, (counts) => {
-    const usage = fromInclusive(counts)
-    assert.strictEqual(promptTokens(usage), counts.prompt)
-    assert.strictEqual(usage.output, counts.completion)
-    assert.isTrue(Object.values(usage).every((tokens) => tokens >= 0) && usage.reasoning <= usage.output)
-  })
+  it.prop(
+    "splits an inclusive prompt total into buckets that add up to it, whatever the parts are",
+    Counts,
+    (counts) => {
+      const usage = fromInclusive(counts)
+      assert.strictEqual(promptTokens(usage), counts.prompt)
+      assert.strictEqual(usage.output, counts.completion)
+      assert.isTrue(Object.values(usage).every((tokens) => tokens >= 0) && usage.reasoning <= usage.output)
+    }
+  )
 
-  it("takes cached tokens out of the plain input", () => {
+  it("subtracts cached tokens from the input", () => {
     const usage = fromInclusive({ prompt: 100, completion: 10, cacheRead: 60, cacheWrite5m: 30, reasoning: 4 })
     assert.deepStrictEqual(
       [usage.input, usage.cacheRead, usage.cacheWrite5m, usage.output, usage.reasoning],
@@ -30,7 +34,7 @@ describe("Usage", () => {
     )
   })
 
-  it("counts nothing where a provider sent no sensible number", () => {
+  it("counts zero if a provider sent no sensible number", () => {
     for (const nonsense of [null, undefined, "7", NaN, Infinity, -1, {}]) assert.strictEqual(count(nonsense), 0)
     assert.strictEqual(count(7.9), 7)
   })

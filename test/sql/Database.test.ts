@@ -14,7 +14,7 @@ import { dataDirectory, describeOnEngines } from "../support/TestDatabase.ts"
 describeOnEngines("Database", (it) => {
   it.effect("answers", () => Effect.flatMap(Database, (database) => database.ping))
 
-  it.effect("carries amounts beyond what a double can hold", () =>
+  it.effect("returns amounts exactly that are too large for a double", () =>
     Effect.gen(function* () {
       const { ledger } = yield* Database
       const amount = 9_007_199_254_740_993n
@@ -22,7 +22,7 @@ describeOnEngines("Database", (it) => {
     })
   )
 
-  it.effect("plans only the ledger's statements for small tables that grow", () =>
+  it.effect("changes the planner settings of the ledger's connections only", () =>
     Effect.gen(function* () {
       const { engine, ledger } = yield* Database
       const sql = yield* SqlClient.SqlClient
@@ -52,43 +52,43 @@ describe("Database in a data directory", () => {
     Effect.flatMap(SqlClient.SqlClient, use).pipe(
       Effect.provide(Database.layer({ dataDir, poolSize: 1 }), { local: true })
     )
-  const mark = (dataDir: string) => join(dataDir, "gateway.pid")
+  const lockFile = (dataDir: string) => join(dataDir, "gateway.pid")
 
   it.live("keeps what was written", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       yield* open(dataDir, (sql) => sql`CREATE TABLE kept AS SELECT 7 AS value`)
-      assert.isFalse(existsSync(mark(dataDir)))
+      assert.isFalse(existsSync(lockFile(dataDir)))
       assert.deepStrictEqual(yield* open(dataDir, (sql) => sql`SELECT value FROM kept`), [{ value: 7 }])
     })
   )
 
-  it.live("refuses a second opening, by this process or by another", () =>
+  it.live("cannot be opened twice, by this process or by another", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
       const here = yield* Effect.flip(open(dataDir, () => start(dataDir)))
       assert.isTrue(here instanceof DataDirectoryError && here.reason === "InUse")
-      // Process 1 lives as long as the machine does.
-      writeFileSync(mark(dataDir), "1\n")
+      // Process 1 is always alive.
+      writeFileSync(lockFile(dataDir), "1\n")
       const other = yield* Effect.flip(start(dataDir))
       assert.isTrue(other instanceof DataDirectoryError && other.reason === "InUse")
       assert.include(other.message, "in use by process 1")
-      assert.strictEqual(readFileSync(mark(dataDir), "utf8"), "1\n")
+      assert.strictEqual(readFileSync(lockFile(dataDir), "utf8"), "1\n")
     })
   )
 
-  it.live("takes over the mark of a process that is gone, and its own from an earlier boot", () =>
+  it.live("takes over the lock of a process that has died, and one with the id of this process", () =>
     Effect.gen(function* () {
       const dataDir = yield* dataDirectory
-      const gone = execFileSync(process.execPath, ["-p", "process.pid"], { encoding: "utf8" })
-      for (const pid of [gone, `${process.pid}\n`, "not a number"]) {
-        writeFileSync(mark(dataDir), pid)
+      const deadProcess = execFileSync(process.execPath, ["-p", "process.pid"], { encoding: "utf8" })
+      for (const pid of [deadProcess, `${process.pid}\n`, "not a number"]) {
+        writeFileSync(lockFile(dataDir), pid)
         assert.strictEqual(yield* open(dataDir, () => Effect.succeed("started")), "started")
       }
     })
   )
 
-  it.live("says which directory cannot be used", () =>
+  it.live("names the directory that cannot be used", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(start("/dev/null/nowhere"))
       assert.isTrue(error instanceof DataDirectoryError && error.reason === "Unusable")

@@ -7,8 +7,8 @@ import { Database } from "../../src/sql/Database.ts"
 import { migrate, migrations, SchemaMismatch } from "../../src/sql/Migrations.ts"
 import { describeOnEngines, postgresDatabase } from "../support/TestDatabase.ts"
 
-/** Leaves the suite's database as it was. */
-const undone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+/** Runs in a transaction that is rolled back. */
+const rolledBack = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
     effect.pipe(
       Effect.andThen(Effect.fail("undo" as const)),
@@ -25,7 +25,7 @@ describeOnEngines("Migrations", (it) => {
     Effect.map((error) => (error instanceof SchemaMismatch ? error.message : ""))
   )
 
-  it.effect("are all applied by the layer, and applied once", () =>
+  it.effect("are all applied by the layer, and only once", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const rows = yield* sql<{ readonly n: bigint }>`SELECT count(*) AS n FROM schema_migration`
@@ -34,29 +34,29 @@ describeOnEngines("Migrations", (it) => {
     })
   )
 
-  it.effect("refuse a database that a newer version has migrated", () =>
+  it.effect("refuse a database that was migrated by a newer version", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`INSERT INTO schema_migration (migration_id, name) VALUES (999, 'of_tomorrow')`
       assert.include(yield* refusal, "migration 999 (of_tomorrow), which this version does not know")
-    }).pipe(undone)
+    }).pipe(rolledBack)
   )
 
-  it.effect("refuse a database whose record has a gap", () =>
+  it.effect("refuse a database whose applied migrations have a gap", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`DELETE FROM schema_migration WHERE migration_id = 2`
       assert.include(yield* refusal, "later migrations but not 2 (ledger)")
-    }).pipe(undone)
+    }).pipe(rolledBack)
   )
 
-  it.effect("refuse a database that lacks a table it says it has", () =>
+  it.effect("refuse a database that lacks tables of its applied migrations", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`DROP TABLE request_log`
       yield* sql`DROP TABLE session_pin`
       assert.include(yield* refusal, "lacks request_log, session_pin")
-    }).pipe(undone)
+    }).pipe(rolledBack)
   )
 
   it.effect("make the journal append-only", () =>
@@ -74,12 +74,12 @@ describeOnEngines("Migrations", (it) => {
       }
       const postings = yield* sql<{ readonly sum: string }>`SELECT sum(amount)::text AS sum FROM credit_posting`
       assert.strictEqual(postings[0]?.sum, "0")
-    }).pipe(undone)
+    }).pipe(rolledBack)
   )
 })
 
 describe.runIf(inject("postgresUrl") !== undefined)("Migrations of several replicas", () => {
-  it.live("that start at once are applied by one of them", () =>
+  it.live("that start together are applied by one of them", () =>
     Effect.gen(function* () {
       const url = yield* postgresDatabase(inject("postgresUrl") ?? "")
       const start = SqlClient.SqlClient.pipe(

@@ -26,11 +26,11 @@ const message = (type: string, ...fields: ReadonlyArray<string>): Buffer => {
   return Buffer.concat([Buffer.from(type), length, body])
 }
 const query = (text: string): Buffer => message("Q", text)
-/** Protocol 3.0, then names and values, then the empty name that ends them. */
+/** Protocol 3.0, then names and values, then the empty name that ends the list. */
 const startup = message("", "\0\u0003\0", "user", "postgres", "database", "postgres", "")
 
 describe("PgliteWire", () => {
-  it.live("lets timers and sockets run between statements that follow each other without a pause", () =>
+  it.live("lets timers and sockets run between statements that are sent without a pause", () =>
     Effect.gen(function* () {
       const connection = connectTo(yield* engine)()
       const statements = 200
@@ -52,7 +52,7 @@ describe("PgliteWire", () => {
     })
   )
 
-  it.live("leaves nothing of a session to the next one", () =>
+  it.live("hides everything of one session from the next one", () =>
     Effect.gen(function* () {
       const database = yield* engine
       const connect = connectTo(database)
@@ -78,7 +78,7 @@ describe("PgliteWire", () => {
     })
   )
 
-  it.live("carries parameters and rows larger than a socket's buffer", () =>
+  it.live("transfers parameters and rows that are larger than the buffer of a socket", () =>
     Effect.gen(function* () {
       const sql = yield* Effect.flatMap(engine, clientOf)
       const text = "x".repeat(3_000_000)
@@ -87,7 +87,7 @@ describe("PgliteWire", () => {
     })
   )
 
-  it.live("goes on after a statement that fails and one that is interrupted", () =>
+  it.live("works on after a statement that fails and one that is interrupted", () =>
     Effect.gen(function* () {
       const sql = yield* Effect.flatMap(engine, clientOf)
       const error = yield* Effect.flip(sql`SELECT * FROM nowhere`)

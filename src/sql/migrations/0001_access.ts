@@ -1,4 +1,4 @@
-/** Who may call: organizations, their projects and environments, and the keys of those. A key is stored as a hash. */
+/** Organizations, their projects and environments, and the API keys of those. A key is stored as a hash. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 

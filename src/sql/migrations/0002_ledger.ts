@@ -1,21 +1,23 @@
 /**
- * Credit, in picodollars. At every commit, per organization: balance + held = sum of entries, and held = sum of holds.
+ * Credit, in picodollars. The rule: at every commit, for every organization, balance + held = the sum of its entries,
+ * and held = the sum of its open holds.
  *
- * No foreign keys: they would lock rows of other tables in the hottest statement of the gateway. Accounts and holds
- * change all the time, so they are vacuumed early, and accounts keep room on their page for new row versions.
+ * There are no foreign keys, because they would lock rows of other tables in the most frequent statement of the
+ * gateway. Accounts and holds change all the time, so they are vacuumed early, and the pages of accounts keep space for
+ * new row versions.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 const tables = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  // balance: what can be spent, that is settled money minus open holds; it may be negative.
+  // balance: what can be spent, which is settled money minus open holds. It may be negative.
   yield* sql`CREATE TABLE credit_account (
     organization_id uuid PRIMARY KEY,
     balance         bigint NOT NULL DEFAULT 0,
     held            bigint NOT NULL DEFAULT 0 CHECK (held >= 0)
   ) WITH (fillfactor = 25, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0.2)`
-  // Open holds only. expires_at is a backstop, later than the longest request can last.
+  // Open holds only. expires_at is later than the longest request can last.
   yield* sql`CREATE TABLE credit_hold (
     id              uuid NOT NULL,
     organization_id uuid NOT NULL,
@@ -24,7 +26,7 @@ const tables = Effect.gen(function* () {
     expires_at      timestamptz NOT NULL,
     PRIMARY KEY (id, organization_id)
   ) WITH (autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_scale_factor = 0.2)`
-  // One signed row per movement of money. The id is the request's or the payment's, which makes both idempotent.
+  // One signed row per movement of money. Its id is that of the request or the payment, which makes both idempotent.
   yield* sql`CREATE TABLE credit_entry (
     id              uuid NOT NULL,
     organization_id uuid NOT NULL,
@@ -40,7 +42,7 @@ const tables = Effect.gen(function* () {
   )`
 })
 
-/** History cannot be rewritten, not even by mistake: a wrong entry is answered by a correction. */
+/** Entries cannot be changed, not even by mistake. A wrong entry is corrected by another entry. */
 const appendOnly = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -52,7 +54,7 @@ const appendOnly = Effect.gen(function* () {
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()`
 })
 
-/** Double entry: every movement with its contra account. It sums to zero by construction. */
+/** The journal as double entry: every entry and its counterpart in a contra account, so that the sum is always zero. */
 const postings = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE VIEW credit_posting AS

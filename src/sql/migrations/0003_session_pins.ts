@@ -1,4 +1,4 @@
-/** Which model a session stays on. The session id is stored as a hash only. */
+/** The model to which a session is pinned. The session id is stored only as a hash. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 

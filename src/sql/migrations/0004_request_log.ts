@@ -1,4 +1,4 @@
-/** One receipt per request. Money in it is written as decimal text, because JSON numbers would round it. */
+/** One receipt per request. Amounts of money in it are decimal text, because JSON numbers would round them. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 

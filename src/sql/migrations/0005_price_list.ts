@@ -1,10 +1,10 @@
-/** The prices every gateway ever ran with, so that a charge can be recomputed after the catalog has changed. */
+/** The prices that were ever in force, so that a charge can be recomputed after the catalog has changed. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 export const priceListMigration = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  // Amounts in `price` are decimal text, because JSON numbers would round them.
+  // Amounts of money in `price` are decimal text, because JSON numbers would round them.
   yield* sql`CREATE TABLE price_list (
     catalog_version text NOT NULL,
     endpoint        text NOT NULL,

@@ -1,14 +1,15 @@
 /**
- * Answers to requests that carried an Idempotency-Key, for a day. The only table that holds what a model said.
+ * Answers to requests that carried an Idempotency-Key, for a day. This is the only table that stores the text of
+ * answers.
  *
- * A row is in flight while it has `claimed_until`, and ended once it has an `outcome`.
+ * While a row has `claimed_until` its request is in flight, and once it has an `outcome` its request has ended.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 export const recordedAnswersMigration = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  // request_id: of hold, charge and receipt. claimed_by: the request that works on it, or did last.
+  // request_id: the id of the hold, charge and receipt. claimed_by: the last request that has claimed the key.
   yield* sql`CREATE TABLE recorded_answer (
     organization_id uuid NOT NULL,
     endpoint        text NOT NULL,
