@@ -6,21 +6,8 @@ import { audit, differences, unexplainedCharges } from "../../src/audit/Audit.ts
 import type { CheckName, Finding } from "../../src/audit/RequestChecks.ts"
 import type { OrganizationId, RequestId } from "../../src/domain/Ids.ts"
 import { funded, newRequest, withLedger } from "../ledger/TestLedger.ts"
-import { describeOnEngines } from "../support/TestDatabase.ts"
+import { describeOnEngines, rolledBack } from "../support/TestDatabase.ts"
 import { atPrice, request, tokens } from "./history.ts"
-
-/** Runs in a transaction that is rolled back. */
-const rolledBack = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    effect.pipe(
-      Effect.andThen(Effect.fail("undo" as const)),
-      sql.withTransaction,
-      Effect.catchIf(
-        (error) => error === "undo",
-        () => Effect.void
-      )
-    )
-  )
 
 const small = tokens({ input: 1_000, cacheRead: 500, cacheWrite5m: 20, output: 300, reasoning: 100 })
 const large = tokens({ input: 190_000, cacheRead: 20_000, output: 50 })

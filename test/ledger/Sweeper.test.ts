@@ -3,8 +3,6 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 
-import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
-import { accountMismatches } from "../../src/ledger/LedgerChecks.ts"
 import { sweep } from "../../src/ledger/Sweeper.ts"
 import { describeOnEngines } from "../support/TestDatabase.ts"
 import {
@@ -12,9 +10,7 @@ import {
   balanceOf,
   eventually,
   funded,
-  newOrganization,
   newRequest,
-  pico,
   silenceGateways,
   takeHold,
   withLedger
@@ -98,28 +94,4 @@ describeOnEngines("Sweeper", (it) => {
   )
 
   it.effect("keeps accounts that agree with their entries and holds, after all of the above", () => assertBooksAgree)
-
-  it.effect("is checked by LedgerChecks, which find every kind of mismatch", () =>
-    Effect.gen(function* () {
-      const ledger = yield* CreditLedger
-      const sql = yield* SqlClient.SqlClient
-      const [balanceOff, heldOff, noAccount] = [yield* funded(5), yield* funded(5), newOrganization()]
-      yield* sql`UPDATE credit_account SET balance = balance + 1 WHERE organization_id = ${balanceOff}::uuid`
-      yield* sql`UPDATE credit_account SET held = 2, balance = 3 WHERE organization_id = ${heldOff}::uuid`
-      yield* sql`INSERT INTO credit_entry (id, organization_id, kind, amount)
-        VALUES (${newRequest()}::uuid, ${noAccount}::uuid, 'charge', -4)`
-      const mismatches = (yield* accountMismatches).map(
-        ({ organization, ...sums }) => [organization, Object.values(sums)] as const
-      )
-      assert.deepStrictEqual(
-        new Map(mismatches),
-        new Map([
-          [balanceOff, [6n, 0n, 5n, 0n].map(pico)],
-          [heldOff, [3n, 2n, 5n, 0n].map(pico)],
-          [noAccount, [0n, 0n, -4n, 0n].map(pico)]
-        ])
-      )
-      assert.strictEqual((yield* ledger.balance(noAccount)).available, pico(0))
-    }).pipe(withLedger)
-  )
 })

@@ -5,20 +5,7 @@ import { inject } from "vitest"
 
 import { Database } from "../../src/sql/Database.ts"
 import { migrate, migrations, SchemaMismatch } from "../../src/sql/Migrations.ts"
-import { describeOnEngines, postgresDatabase } from "../support/TestDatabase.ts"
-
-/** Runs in a transaction that is rolled back. */
-const rolledBack = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    effect.pipe(
-      Effect.andThen(Effect.fail("undo" as const)),
-      sql.withTransaction,
-      Effect.catchIf(
-        (error) => error === "undo",
-        () => Effect.void
-      )
-    )
-  )
+import { describeOnEngines, postgresDatabase, rolledBack } from "../support/TestDatabase.ts"
 
 describeOnEngines("Migrations", (it) => {
   const refusal = Effect.flip(migrate).pipe(

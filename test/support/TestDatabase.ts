@@ -76,6 +76,19 @@ export const whileLocked = Effect.fnUntraced(function* <A, E, R>(
   return result
 })
 
+/** Runs in a transaction that is rolled back. */
+export const rolledBack = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    effect.pipe(
+      Effect.andThen(Effect.fail("undo" as const)),
+      sql.withTransaction,
+      Effect.catchIf(
+        (error) => error === "undo",
+        () => Effect.void
+      )
+    )
+  )
+
 export interface Options {
   /** Run on the real clock instead of the `TestClock`. */
   readonly liveClock?: boolean
