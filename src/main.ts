@@ -79,8 +79,8 @@ export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.
         Layer.provideMerge(ApiKeys.layer),
         Layer.provideMerge(CreditLedger.layer),
         Layer.provide(SessionPins.layer),
-        Layer.provide(RequestLog.layerSql),
-        Layer.provide(RecordedAnswers.layerSql),
+        Layer.provide(RequestLog.layer),
+        Layer.provide(RecordedAnswers.layer),
         Layer.provide(SecureRandom.layerWebCrypto),
         Layer.provideMerge(database(options))
       )

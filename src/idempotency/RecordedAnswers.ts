@@ -27,7 +27,7 @@ export class RecordedAnswers extends Context.Service<
   }
 >()("tollgate/idempotency/RecordedAnswers") {
   /** Answers in the database. Those that have expired are deleted in the background. */
-  static readonly layerSql = Layer.effect(
+  static readonly layer = Layer.effect(
     RecordedAnswers,
     Effect.gen(function* () {
       const table = yield* makeAnswerTable

@@ -54,7 +54,7 @@ export class RequestLog extends Context.Service<
     ) => Effect.Effect<Option.Option<Receipt>, RequestLogError>
   }
 >()("tollgate/receipts/RequestLog") {
-  static readonly layerSql = Layer.effect(
+  static readonly layer = Layer.effect(
     RequestLog,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient

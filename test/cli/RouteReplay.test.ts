@@ -74,7 +74,7 @@ const loggedReceipt = (number: number) => ({
 const logged = 1_200
 
 describeOnEngines("tollgate route replay", (suite) => {
-  suite.layer(Layer.mergeAll(RequestLog.layerSql, layerOnly))((it) => {
+  suite.layer(Layer.mergeAll(RequestLog.layer, layerOnly))((it) => {
     it.effect("routes the last requests of the log again, page by page, and no others", () =>
       Effect.gen(function* () {
         const log = yield* RequestLog

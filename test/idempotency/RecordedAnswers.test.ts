@@ -86,7 +86,7 @@ const killOwner = (key: string) =>
   )
 
 describeOnEngines("RecordedAnswers", (suite) => {
-  suite.layer(RecordedAnswers.layerSql)((it) => {
+  suite.layer(RecordedAnswers.layer)((it) => {
     it.effect("are replayed for a day, byte by byte", () =>
       Effect.gen(function* () {
         const requests = requestsWith("a day")
@@ -278,7 +278,7 @@ describeOnEngines("RecordedAnswers", (suite) => {
   })
 })
 
-layer(RecordedAnswers.layerSql.pipe(Layer.provide(layerUnreachable)))("RecordedAnswers without a database", (it) => {
+layer(RecordedAnswers.layer.pipe(Layer.provide(layerUnreachable)))("RecordedAnswers without a database", (it) => {
   it.effect("are refused", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* Effect.flip(ask(requestsWith("any")(1))))._tag, "RecordedAnswersError")

@@ -26,7 +26,7 @@ const lost = Effect.map(Metric.snapshot, (metrics) => {
 const numbers = (count: number, from = 0) => Array.from({ length: count }, (_, index) => from + index)
 
 describeOnEngines("RequestLog", (suite) => {
-  suite.layer(RequestLog.layerSql)((it) => {
+  suite.layer(RequestLog.layer)((it) => {
     it.effect("finds a recorded receipt, for its organization only", () =>
       Effect.gen(function* () {
         yield* empty
@@ -140,7 +140,7 @@ describeOnEngines("RequestLog", (suite) => {
         yield* Effect.gen(function* () {
           const log = yield* RequestLog
           yield* Effect.forEach(numbers(1_200), (number) => log.record(receiptOf(number)))
-        }).pipe(Effect.provide(Layer.fresh(RequestLog.layerSql)))
+        }).pipe(Effect.provide(Layer.fresh(RequestLog.layer)))
         assert.strictEqual(yield* stored, 1_200)
       })
     )
@@ -149,7 +149,7 @@ describeOnEngines("RequestLog", (suite) => {
 
 const server = inject("postgresUrl")
 describe.runIf(server !== undefined)("RequestLog [postgresql]", () => {
-  layer(RequestLog.layerSql.pipe(Layer.provideMerge(Layer.suspend(() => layerPostgres(server ?? "")))))((it) => {
+  layer(RequestLog.layer.pipe(Layer.provideMerge(Layer.suspend(() => layerPostgres(server ?? "")))))((it) => {
     it.effect("tries again when its connection is lost", () =>
       Effect.gen(function* () {
         const log = yield* RequestLog
