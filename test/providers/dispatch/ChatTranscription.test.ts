@@ -10,7 +10,7 @@ import { audioExtensions } from "../../../src/domain/Transcription.ts"
 import { none } from "../../../src/domain/Usage.ts"
 import { transcriptionChat, transcriptOf } from "../../../src/providers/dispatch/ChatTranscription.ts"
 import { protocols } from "../../../src/providers/protocols/Protocols.ts"
-import { callOf, failing, thinker, verdictOf } from "../protocols/wire.ts"
+import { callOf, failing, thinker, failureTag } from "../protocols/wire.ts"
 import { recording } from "../recordings.ts"
 
 const encoded = (
@@ -111,7 +111,7 @@ describe("The transcript in a chat answer", () => {
 
   it("is a failure when it was cut off or refused", () => {
     const reasonOf = (result: ReturnType<typeof answer>) =>
-      Result.isFailure(result) ? `${verdictOf(result.failure)}: ${result.failure.message}` : "success"
+      Result.isFailure(result) ? `${failureTag(result.failure)}: ${result.failure.message}` : "success"
     assert.match(reasonOf(answer("Half a", "length")), /^ContextTooLong: /)
     assert.match(reasonOf(answer("", "content_filter")), /^Refused: /)
     assert.strictEqual(reasonOf(answer("", "stop", { type: "refusal", text: "I will not." })), "Refused: I will not.")

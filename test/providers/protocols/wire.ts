@@ -97,8 +97,8 @@ export const streamed = (
 export const completed = (result: Result.Result<Completion, Failure>): Completion => Result.getOrThrow(result)
 
 /** The tag of a failure, with the kind of a transient one. */
-export const verdictOf = (failure: Failure): string =>
+export const failureTag = (failure: Failure): string =>
   failure.reason._tag === "Transient" ? failure.reason.kind : failure.reason._tag
 
 export const failing = (result: Result.Result<unknown, Failure>): string =>
-  Result.match(result, { onFailure: verdictOf, onSuccess: () => "success" })
+  Result.match(result, { onFailure: failureTag, onSuccess: () => "success" })

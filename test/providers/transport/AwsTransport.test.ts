@@ -11,7 +11,7 @@ import { failureOf } from "../../../src/providers/protocols/bedrock-converse/Err
 import * as AwsSignature from "../../../src/providers/transport/AwsSignature.ts"
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
 import { message } from "../../../src/sandbox/protocols/bedrock-converse/Response.ts"
-import { verdictOf } from "../protocols/wire.ts"
+import { failureTag } from "../protocols/wire.ts"
 
 const testLayer = HttpTransport.layer().pipe(Layer.provide(SecureRandom.layerWebCrypto))
 
@@ -123,7 +123,7 @@ describe("HttpTransport with an AWS account", () => {
   it.live("fails when the stream has another framing", () =>
     Effect.gen(function* () {
       const { opened } = yield* openStream(streams("text/event-stream"))
-      assert.strictEqual(opened._tag === "Failure" ? verdictOf(opened.failure) : "success", "broken")
+      assert.strictEqual(opened._tag === "Failure" ? failureTag(opened.failure) : "success", "broken")
     }).pipe(Effect.scoped, Effect.provide(testLayer))
   )
 
@@ -132,7 +132,7 @@ describe("HttpTransport with an AWS account", () => {
       const { opened } = yield* openStream((response) =>
         response.writeHead(400, { "x-amzn-errortype": "ThrottlingException:http://x/" }).end(`{"message":"m"}`)
       )
-      assert.strictEqual(opened._tag === "Failure" ? verdictOf(opened.failure) : "success", "rate_limited")
+      assert.strictEqual(opened._tag === "Failure" ? failureTag(opened.failure) : "success", "rate_limited")
     }).pipe(Effect.scoped, Effect.provide(testLayer))
   )
 })

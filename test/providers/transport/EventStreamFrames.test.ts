@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result, Schema } from "effect"
 
 import * as EventStreamFrames from "../../../src/providers/transport/EventStreamFrames.ts"
-import { verdictOf } from "../protocols/wire.ts"
+import { failureTag } from "../protocols/wire.ts"
 
 /** A message of an event stream, byte by byte as AWS documents it. */
 const message = (headers: Record<string, string>, body: string): Buffer => {
@@ -41,7 +41,7 @@ const framesOf = (packets: ReadonlyArray<Uint8Array>) =>
   })
 
 const outcome = (packets: ReadonlyArray<Uint8Array>): string =>
-  Result.match(framesOf(packets), { onFailure: verdictOf, onSuccess: () => "success" })
+  Result.match(framesOf(packets), { onFailure: failureTag, onSuccess: () => "success" })
 
 describe("EventStreamFrames", () => {
   const Events = Schema.Array(Schema.Tuple([Schema.NonEmptyString, Schema.String])).check(Schema.isMaxLength(5))

@@ -16,7 +16,7 @@ import type { WireCall } from "../Protocol.ts"
 import { breakpoints, ephemeral } from "../shared/CacheMarks.ts"
 import { dataUri } from "../shared/DataUri.ts"
 import { argumentsIn, asText, isBlank } from "../shared/Field.ts"
-import { returning } from "../shared/ReasoningDetails.ts"
+import { detailsFrom } from "../shared/ReasoningDetails.ts"
 import { instructionOf } from "../shared/ResponseFormats.ts"
 import { wireIds } from "../shared/WireIds.ts"
 
@@ -122,7 +122,7 @@ const imageSource = (url: string): JsonObject => {
 
 /** Text without a signature is not accepted back, and the model ignores what it does not need. */
 const thinkingBlocks = (call: WireCall, message: AssistantMessage): ReadonlyArray<JsonObject> =>
-  returning(call.origin, message).flatMap((detail): ReadonlyArray<JsonObject> => {
+  detailsFrom(call.origin, message).flatMap((detail): ReadonlyArray<JsonObject> => {
     const { data, signature, text, type } = detail
     if (type === "reasoning.encrypted" && typeof data === "string") return [{ type: "redacted_thinking", data }]
     return type === "reasoning.text" && typeof signature === "string"

@@ -10,7 +10,13 @@ import type { JsonObject } from "../../../domain/JsonObject.ts"
 import type { WireCall, WireRequest } from "../Protocol.ts"
 import { automaticBreakpoint, ephemeral } from "../shared/CacheMarks.ts"
 import { answerSchema, inputSchema } from "../shared/ClaudeSchema.ts"
-import { bindingBeta, bindsThinking, claudeEffort, claudeThinking, thinkingFields } from "../shared/ClaudeThinking.ts"
+import {
+  thinkingBindingBeta,
+  controlsThinkingBinding,
+  claudeEffort,
+  claudeThinking,
+  claudeThinkingFields
+} from "../shared/ClaudeThinking.ts"
 import { dataUri } from "../shared/DataUri.ts"
 import { dialects } from "../shared/Dialects.ts"
 import { unsupported } from "../shared/ErrorClassifier.ts"
@@ -28,11 +34,11 @@ export const encode = (call: WireCall): Result.Result<WireRequest, Failure> => {
   const automatic = automaticBreakpoint(request)
   const format = nativeFormat(call)
   const { messages, system } = conversationOf(call, format === undefined ? request.responseFormat : { type: "text" })
-  const binding = bindsThinking(call, thinking)
+  const binding = controlsThinkingBinding(call, thinking)
   const stops = sentStops(call)
   return Result.succeed({
     path: "/v1/messages",
-    headers: { "anthropic-version": apiVersion, ...(binding && { "anthropic-beta": bindingBeta }) },
+    headers: { "anthropic-version": apiVersion, ...(binding && { "anthropic-beta": thinkingBindingBeta }) },
     body: {
       model: call.upstream,
       max_tokens: outputLimit(call),
@@ -40,7 +46,7 @@ export const encode = (call: WireCall): Result.Result<WireRequest, Failure> => {
       ...(system.length > 0 && { system }),
       messages,
       ...(automatic && { cache_control: ephemeral(automatic) }),
-      ...thinkingFields(call, thinking, binding),
+      ...claudeThinkingFields(call, thinking, binding),
       ...outputConfig(thinking, format),
       ...sampling(call, thinking),
       ...(stops.length > 0 && { stop_sequences: stops }),

@@ -17,11 +17,11 @@ import type { WireCall } from "../Protocol.ts"
 import { automaticBreakpoint, breakpoints } from "../shared/CacheMarks.ts"
 import { dataUri } from "../shared/DataUri.ts"
 import { argumentsIn, asText, isBlank } from "../shared/Field.ts"
-import { returning } from "../shared/ReasoningDetails.ts"
+import { detailsFrom } from "../shared/ReasoningDetails.ts"
 import { instructionOf } from "../shared/ResponseFormats.ts"
 import { type Results, resultsIn } from "../shared/ToolResults.ts"
 import { wireIds } from "../shared/WireIds.ts"
-import { type Family, familyOf } from "./ModelFamilies.ts"
+import { type ModelFamily, modelFamilyOf } from "./ModelFamilies.ts"
 
 interface Turn {
   readonly role: "user" | "assistant"
@@ -49,7 +49,7 @@ interface Writing {
 
 export const conversationOf = (call: WireCall, words: Words): Conversation => {
   const { request } = call
-  const family = familyOf(call)
+  const family = modelFamilyOf(call)
   const marks: ReadonlyMap<unknown, CacheControl> = breakpoints(request)
   const writing: Writing = {
     call,
@@ -73,7 +73,7 @@ export const conversationOf = (call: WireCall, words: Words): Conversation => {
   }
 }
 
-const cachePoint = (control: CacheControl | undefined, { caching }: Family): ReadonlyArray<JsonObject> =>
+const cachePoint = (control: CacheControl | undefined, { caching }: ModelFamily): ReadonlyArray<JsonObject> =>
   control === undefined || caching === "none"
     ? []
     : [{ cachePoint: { type: "default", ...(control.ttl === "1h" && caching === "5m or 1h" && { ttl: "1h" }) } }]
@@ -135,7 +135,7 @@ const assistantBlocks = (writing: Writing, message: AssistantMessage): ReadonlyA
 
 /** Text without a signature is not accepted back by those that sign, nor wanted by those that do not. */
 const thinkingBlocks = (call: WireCall, message: AssistantMessage): ReadonlyArray<JsonObject> =>
-  returning(call.origin, message).flatMap((detail): ReadonlyArray<JsonObject> => {
+  detailsFrom(call.origin, message).flatMap((detail): ReadonlyArray<JsonObject> => {
     const { data, signature, text, type } = detail
     if (type === "reasoning.encrypted" && typeof data === "string")
       return [{ reasoningContent: { redactedContent: data } }]

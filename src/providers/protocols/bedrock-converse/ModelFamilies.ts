@@ -4,10 +4,16 @@
  */
 import type { JsonObject } from "../../../domain/JsonObject.ts"
 import type { WireCall } from "../Protocol.ts"
-import { bindingBeta, bindsThinking, claudeEffort, claudeThinking, thinkingFields } from "../shared/ClaudeThinking.ts"
+import {
+  thinkingBindingBeta,
+  controlsThinkingBinding,
+  claudeEffort,
+  claudeThinking,
+  claudeThinkingFields
+} from "../shared/ClaudeThinking.ts"
 import { type Thinking, thinkingOf } from "../shared/Thinking.ts"
 
-export interface Family {
+export interface ModelFamily {
   /** Thinking as a call to these models can have it. */
   readonly thinking: (call: WireCall) => Thinking
   /** How thinking is said, in `additionalModelRequestFields`. */
@@ -25,7 +31,7 @@ export interface Family {
 }
 
 /** Models that Converse serves and nothing else is known of. */
-const other: Family = {
+const other: ModelFamily = {
   thinking: thinkingOf,
   thinkingFields: () => ({}),
   takesLimits: () => true,
@@ -37,15 +43,15 @@ const other: Family = {
 
 const effortOf = (thinking: Thinking): string | undefined => (thinking.state === "on" ? thinking.effort : undefined)
 
-const claude: Family = {
+const claude: ModelFamily = {
   thinking: claudeThinking,
   thinkingFields: (call, thinking) => {
-    const binding = bindsThinking(call, thinking)
+    const binding = controlsThinkingBinding(call, thinking)
     const effort = claudeEffort(thinking)
     return {
-      ...thinkingFields(call, thinking, binding),
+      ...claudeThinkingFields(call, thinking, binding),
       ...(effort && { output_config: { effort } }),
-      ...(binding && { anthropic_beta: [bindingBeta] })
+      ...(binding && { anthropic_beta: [thinkingBindingBeta] })
     }
   },
   takesLimits: () => true,
@@ -55,7 +61,7 @@ const claude: Family = {
   bothSamplings: false
 }
 
-const nova: Family = {
+const nova: ModelFamily = {
   ...other,
   // A limit is a promise to the client, so it comes before the highest effort.
   thinking: (call) => {
@@ -74,7 +80,7 @@ const nova: Family = {
   caching: "5m"
 }
 
-const gptOss: Family = {
+const gptOss: ModelFamily = {
   ...other,
   thinkingFields: (_call, thinking) => {
     const effort = effortOf(thinking)
@@ -82,7 +88,7 @@ const gptOss: Family = {
   }
 }
 
-const gpt: Family = {
+const gpt: ModelFamily = {
   ...other,
   thinkingFields: (_call, thinking) => {
     const effort = effortOf(thinking)
@@ -90,16 +96,16 @@ const gpt: Family = {
   }
 }
 
-const makers: ReadonlyArray<readonly [id: RegExp, family: Family]> = [
+const makers: ReadonlyArray<readonly [id: RegExp, family: ModelFamily]> = [
   [/(?:^|[./])anthropic\./, claude],
   [/(?:^|[./])amazon\.nova-/, nova],
   [/(?:^|[./])openai\.gpt-oss-/, gptOss],
   [/(?:^|[./])openai\./, gpt]
 ]
-const owners: ReadonlyMap<string, Family> = new Map([
+const owners: ReadonlyMap<string, ModelFamily> = new Map([
   ["anthropic", claude],
   ["amazon", nova]
 ])
 
-export const familyOf = ({ model, upstream }: WireCall): Family =>
+export const modelFamilyOf = ({ model, upstream }: WireCall): ModelFamily =>
   makers.find(([id]) => id.test(upstream))?.[1] ?? owners.get(model.ownedBy) ?? other

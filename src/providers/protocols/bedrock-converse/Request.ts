@@ -14,13 +14,13 @@ import { unsupported } from "../shared/ErrorClassifier.ts"
 import { isBlank } from "../shared/Field.ts"
 import { outputLimit, type Thinking } from "../shared/Thinking.ts"
 import { conversationOf } from "./Content.ts"
-import { type Family, familyOf } from "./ModelFamilies.ts"
+import { type ModelFamily, modelFamilyOf } from "./ModelFamilies.ts"
 
 export const encode = (call: WireCall): Result.Result<WireRequest, Failure> => {
   const fault = unsayable(call) ?? unfetchedImage(call)
   if (fault !== undefined) return Result.fail(unsupported(fault))
   const { request } = call
-  const family = familyOf(call)
+  const family = modelFamilyOf(call)
   const thinking = family.thinking(call)
   const declared = declaredTools(call)
   const native = family.jsonSchema && request.responseFormat.type === "json_schema"
@@ -108,7 +108,7 @@ const toolChoiceOf = ({ toolChoice }: ChatRequest): JsonObject => {
 }
 
 /** Temperature ends at 1 for all makers, and penalties do not exist. */
-const inferenceConfig = (call: WireCall, family: Family, thinking: Thinking): JsonObject => {
+const inferenceConfig = (call: WireCall, family: ModelFamily, thinking: Thinking): JsonObject => {
   const { model, request } = call
   const { temperature, topP } = request
   const stops = sentStops(call)

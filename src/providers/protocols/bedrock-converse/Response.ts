@@ -11,7 +11,7 @@ import { type AnswerEvents, answerEvents, type Events } from "../shared/AnswerEv
 import { failed } from "../shared/ErrorClassifier.ts"
 import { asNumber, asObject, asText, type Fields, parsedFrame } from "../shared/Field.ts"
 import { failureIn, failureInside } from "./Errors.ts"
-import { familyOf } from "./ModelFamilies.ts"
+import { modelFamilyOf } from "./ModelFamilies.ts"
 import { localStops, mayCallTools } from "./Request.ts"
 import { usageIn } from "./Usage.ts"
 
@@ -47,7 +47,7 @@ interface Reading {
 const begin = (call: WireCall): Reading => ({
   answer: answerEvents(call, localStops(call)),
   maxCalls: !mayCallTools(call) ? 0 : call.request.parallelToolCalls ? Infinity : 1,
-  reasoningFormat: familyOf(call).reasoningFormat,
+  reasoningFormat: modelFamilyOf(call).reasoningFormat,
   blocks: new Map(),
   calls: 0,
   finish: undefined

@@ -18,8 +18,8 @@ import { dataUri } from "../shared/DataUri.ts"
 import { argumentsIn } from "../shared/Field.ts"
 import { instructionOf } from "../shared/ResponseFormats.ts"
 import { type Results, resultsIn } from "../shared/ToolResults.ts"
-import { isThird } from "./GeminiGeneration.ts"
-import { noSignature, signaturesOf } from "./Signatures.ts"
+import { isGemini3OrLater } from "./GeminiGeneration.ts"
+import { missingSignature, signaturesOf } from "./Signatures.ts"
 
 interface Turn {
   readonly role: "user" | "model"
@@ -92,9 +92,9 @@ const audioTypes = {
 const modelParts = (call: WireCall, message: AssistantMessage): ReadonlyArray<JsonObject> => {
   const whole = message.content.map((part) => part.text).join("")
   const signed = signaturesOf(call.origin, message, whole)
-  const third = isThird(call.model)
+  const third = isGemini3OrLater(call.model)
   const calls = message.toolCalls.map((tool, index) => {
-    const signature = signed.ofCall(tool.id) ?? (third && index === 0 ? noSignature : undefined)
+    const signature = signed.ofCall(tool.id) ?? (third && index === 0 ? missingSignature : undefined)
     return {
       functionCall: { ...(third && { id: tool.id }), name: tool.name, args: argumentsIn(tool.arguments) },
       ...(signature !== undefined && { thoughtSignature: signature })
@@ -120,7 +120,7 @@ const resultParts = (call: WireCall, tools: ReadonlyArray<ToolCall>, results: Re
     const result = results.get(tool)
     return {
       functionResponse: {
-        ...(isThird(call.model) && { id: tool.id }),
+        ...(isGemini3OrLater(call.model) && { id: tool.id }),
         name: tool.name,
         response: result === undefined ? { error: "The tool gave no result." } : { output: textOf(result) }
       }

@@ -13,8 +13,8 @@ import { dataUri } from "../shared/DataUri.ts"
 import { unsupported } from "../shared/ErrorClassifier.ts"
 import { outputLimit, type Thinking, thinkingOf } from "../shared/Thinking.ts"
 import { conversationOf } from "./Content.ts"
-import { isThird } from "./GeminiGeneration.ts"
-import { isBare, schemaOf } from "./GeminiSchema.ts"
+import { isGemini3OrLater } from "./GeminiGeneration.ts"
+import { hasNoParameters, geminiSchema } from "./GeminiSchema.ts"
 
 export const encode = (call: WireCall): Result.Result<WireRequest, Failure> => {
   const fault = unsayable(call) ?? unfetchedImage(call)
@@ -81,7 +81,7 @@ const tools = ({ toolChoice, tools }: ChatRequest): JsonObject => {
   const functionDeclarations = tools.map(({ description, name, parameters }) => ({
     name,
     ...(description !== undefined && { description }),
-    ...(!isBare(parameters) && { parametersJsonSchema: schemaOf(parameters) })
+    ...(!hasNoParameters(parameters) && { parametersJsonSchema: geminiSchema(parameters) })
   }))
   return {
     tools: [{ functionDeclarations }],
@@ -95,13 +95,13 @@ const choiceOf = (choice: Exclude<ChatRequest["toolChoice"], "auto">): JsonObjec
 }
 
 /** Before Gemini 3 an answer's format cannot be enforced while tools are offered, so it is asked for in words. */
-const shapesAnswers = ({ model, request }: WireCall): boolean => request.tools.length === 0 || isThird(model)
+const shapesAnswers = ({ model, request }: WireCall): boolean => request.tools.length === 0 || isGemini3OrLater(model)
 
 const answerFormat = (format: ChatRequest["responseFormat"]): JsonObject => {
   if (format.type === "text") return {}
   return {
     responseMimeType: "application/json",
-    ...(format.type === "json_schema" && { responseJsonSchema: schemaOf(format.schema) })
+    ...(format.type === "json_schema" && { responseJsonSchema: geminiSchema(format.schema) })
   }
 }
 

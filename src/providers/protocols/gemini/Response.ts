@@ -14,7 +14,7 @@ import type { Verdict } from "../shared/ErrorTables.ts"
 import { asObject, asObjects, asText, type Fields, parsed, parsedFrame } from "../shared/Field.ts"
 import { failureIn, failureInside } from "./Errors.ts"
 import { localStops } from "./Request.ts"
-import { callSignature, textSignature, thought } from "./Signatures.ts"
+import { callSignatureDetail, textSignatureDetail, thoughtDetail } from "./Signatures.ts"
 import { usageIn } from "./Usage.ts"
 
 const noEvents: Result.Result<Events, Failure> = Result.succeed([])
@@ -137,7 +137,7 @@ const readCall = (reading: Reading, called: Fields, signature: string | undefine
   const index = answer.openTool(asText(called["id"]), name)
   reading.calls++
   answer.toolArguments(index, JSON.stringify(asObject(called["args"]) ?? {}))
-  if (signature !== undefined) answer.detail(callSignature(answer.idOf(index), signature, reading.details++))
+  if (signature !== undefined) answer.detail(callSignatureDetail(answer.idOf(index), signature, reading.details++))
   return undefined
 }
 
@@ -146,7 +146,7 @@ const readText = (reading: Reading, text: string, signature: string | undefined)
   reading.said += text
   answer.text(text)
   if (signature !== undefined)
-    answer.detail(textSignature({ said: reading.said, start: said.length, calls }, signature, reading.details++))
+    answer.detail(textSignatureDetail({ said: reading.said, start: said.length, calls }, signature, reading.details++))
 }
 
 /** Unsigned thoughts that follow each other are one that came in pieces. */
@@ -156,5 +156,5 @@ const readThought = (reading: Reading, text: string, signature: string | undefin
   answer.reasoning(text)
   const index = (signature === undefined ? reading.thought : undefined) ?? reading.details++
   reading.thought = signature === undefined ? index : undefined
-  answer.detail(thought(text, signature, index))
+  answer.detail(thoughtDetail(text, signature, index))
 }

@@ -5,13 +5,13 @@
  */
 import type { AssistantMessage, ReasoningDetail } from "../../../domain/Conversation.ts"
 import type { JsonObject } from "../../../domain/JsonObject.ts"
-import { returning } from "../shared/ReasoningDetails.ts"
+import { detailsFrom } from "../shared/ReasoningDetails.ts"
 import { digest } from "../shared/WireIds.ts"
 
 const format = "google-gemini-v1"
 
 /** A thought. One with a signature has an index of its own, so that it is never joined with another. */
-export const thought = (text: string, signature: string | undefined, index: number): ReasoningDetail => ({
+export const thoughtDetail = (text: string, signature: string | undefined, index: number): ReasoningDetail => ({
   type: "reasoning.text",
   text,
   ...(signature !== undefined && { signature }),
@@ -20,7 +20,7 @@ export const thought = (text: string, signature: string | undefined, index: numb
 })
 
 /** The signature of a tool call. */
-export const callSignature = (toolId: string, signature: string, index: number): ReasoningDetail => ({
+export const callSignatureDetail = (toolId: string, signature: string, index: number): ReasoningDetail => ({
   type: "reasoning.encrypted",
   data: signature,
   id: toolId,
@@ -28,7 +28,7 @@ export const callSignature = (toolId: string, signature: string, index: number):
   index
 })
 
-interface Place {
+interface SignedPart {
   /** Everything the model said, up to the end of the signed part. */
   readonly said: string
   /** Where the signed part begins in `said`; at its end for an empty part. */
@@ -37,16 +37,16 @@ interface Place {
   readonly calls: number
 }
 
-const marked = ({ calls, said, start }: Place): string =>
+const partId = ({ calls, said, start }: SignedPart): string =>
   `text:${calls}:${start}:${said.length}:${digest(said, digestLength)}`
-const mark = /^text:(\d{1,9}):(\d{1,9}):(\d{1,9}):\w+$/
+const partIdPattern = /^text:(\d{1,9}):(\d{1,9}):(\d{1,9}):\w+$/
 const digestLength = 12
 
 /** The signature of a part of the text, which may be empty. */
-export const textSignature = (place: Place, signature: string, index: number): ReasoningDetail => ({
+export const textSignatureDetail = (place: SignedPart, signature: string, index: number): ReasoningDetail => ({
   type: "reasoning.encrypted",
   data: signature,
-  id: marked(place),
+  id: partId(place),
   format,
   index
 })
@@ -70,13 +70,13 @@ export const signaturesOf = (origin: string, message: AssistantMessage, whole: s
   const thoughts: Array<JsonObject> = []
   const texts: Array<SignedText> = []
   const calls = new Map<unknown, string>()
-  for (const { data, id, signature, text, type } of returning(origin, message)) {
+  for (const { data, id, signature, text, type } of detailsFrom(origin, message)) {
     if (type === "reasoning.text" && isSignature(signature) && typeof text === "string")
       thoughts.push({ text, thought: true, thoughtSignature: signature })
     if (type !== "reasoning.encrypted" || !isSignature(data)) continue
-    const [, before, start, end] = (mark.exec(String(id)) ?? []).map(Number)
+    const [, before, start, end] = (partIdPattern.exec(String(id)) ?? []).map(Number)
     if (before === undefined || start === undefined || end === undefined) calls.set(id, data)
-    else if (marked({ said: whole.slice(0, end), start, calls: before }) === id && start >= (texts.at(-1)?.end ?? 0))
+    else if (partId({ said: whole.slice(0, end), start, calls: before }) === id && start >= (texts.at(-1)?.end ?? 0))
       texts.push({ start, end, calls: before, signature: data })
   }
   return { thoughts, texts, ofCall: (toolId) => calls.get(toolId) }
@@ -87,4 +87,4 @@ const isSignature = (value: unknown): value is string =>
   typeof value === "string" && value.length % 4 === 0 && /^[\w+/-]+={0,2}$/.test(value)
 
 /** The documented stand-in for a call that was made by another model or lost its signature. */
-export const noSignature = "skip_thought_signature_validator"
+export const missingSignature = "skip_thought_signature_validator"

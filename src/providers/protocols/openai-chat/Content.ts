@@ -16,7 +16,7 @@ import type { WireCall } from "../Protocol.ts"
 import { ephemeral } from "../shared/CacheMarks.ts"
 import { type Dialect, dialects } from "../shared/Dialects.ts"
 import { readableArguments } from "../shared/Field.ts"
-import { returning } from "../shared/ReasoningDetails.ts"
+import { detailsFrom } from "../shared/ReasoningDetails.ts"
 import { instructionOf } from "../shared/ResponseFormats.ts"
 import { wireIds } from "../shared/WireIds.ts"
 
@@ -103,7 +103,7 @@ const assistantOf = (writing: Writing, message: AssistantMessage): ReadonlyArray
   return [
     {
       role: "assistant",
-      content: content ?? (text === "" ? dialect.silence : text),
+      content: content ?? (text === "" ? dialect.emptyContent : text),
       ...echo,
       ...(calls.length > 0 && { tool_calls: calls })
     }
@@ -112,13 +112,14 @@ const assistantOf = (writing: Writing, message: AssistantMessage): ReadonlyArray
 
 /** The model's own reasoning, for the server that made it. */
 const echoOf = ({ call, dialect }: Writing, message: AssistantMessage, text: string): JsonObject => {
-  const details = returning(call.origin, message)
-  if (dialect.echo === "none") return {}
-  if (dialect.echo === "details") return details.length > 0 ? { reasoning_details: details } : {}
+  const details = detailsFrom(call.origin, message)
+  if (dialect.reasoningEcho === "none") return {}
+  if (dialect.reasoningEcho === "details") return details.length > 0 ? { reasoning_details: details } : {}
   // Without any block nobody can tell whose reasoning it is; a block of another model proves that it is not ours.
   const foreign = message.reasoningDetails.length > 0 && details.length === 0
   const own = details.length > 0 ? details.map(readable).join("") : foreign ? "" : (message.reasoning ?? "")
-  if (dialect.echo !== "chunks") return own !== "" || dialect.echoesNothing ? { [dialect.echo]: own } : {}
+  if (dialect.reasoningEcho !== "chunks")
+    return own !== "" || dialect.requiresReasoningEcho ? { [dialect.reasoningEcho]: own } : {}
   if (own === "") return {}
   const thinking = { type: "thinking", thinking: [{ type: "text", text: own }] }
   return { content: text === "" ? [thinking] : [thinking, { type: "text", text }] }

@@ -35,7 +35,7 @@ export const encode = (call: WireCall): Result.Result<WireRequest, Failure> => {
       ...caching(call, dialect),
       ...dialect.constants,
       stream: call.stream,
-      ...(call.stream && dialect.usageOnRequest && { stream_options: { include_usage: true } })
+      ...(call.stream && dialect.requestsStreamUsage && { stream_options: { include_usage: true } })
     }
   })
 }

@@ -16,7 +16,7 @@ import { dialects } from "../shared/Dialects.ts"
 import { readableArguments } from "../shared/Field.ts"
 import { instructionOf } from "../shared/ResponseFormats.ts"
 import { wireIds } from "../shared/WireIds.ts"
-import { echoedItems } from "./Reasoning.ts"
+import { returnedReasoningItems } from "./Reasoning.ts"
 
 interface Writing {
   readonly call: WireCall
@@ -87,7 +87,7 @@ const assistantItems = ({ call, wireId }: Writing, message: AssistantMessage): R
       arguments: readableArguments(tool.arguments)
     }))
   ]
-  const reasoning = echoedItems(call.origin, message)
+  const reasoning = returnedReasoningItems(call.origin, message)
   const last = outputs.length - 1
   return outputs.flatMap((output, at) => [
     ...reasoning.filter(({ place }) => Math.min(place, last) === at).map(({ item }) => item),

@@ -7,7 +7,13 @@ import type { DialectName } from "../../../catalog/Provider.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
 import type { AnswerEvents } from "../shared/AnswerEvents.ts"
 import { asArray, asObject, asText, type Fields, isJsonObject } from "../shared/Field.ts"
-import { encryptedBlock, type Seal, sealOf, summaryPiece, thoughtPiece } from "./Reasoning.ts"
+import {
+  encryptedDetail,
+  type ReasoningItemRef,
+  reasoningItemRef,
+  summaryDetail,
+  reasoningTextDetail
+} from "./Reasoning.ts"
 
 export type Kind = "text" | "refusal" | "summary" | "thought" | "arguments"
 type ItemType = "message" | "reasoning" | "function_call"
@@ -53,7 +59,7 @@ interface Item {
   tool: number | undefined
   complete: boolean
   /** Of reasoning: marks its blocks; made with the first of them. */
-  seal: Seal | undefined
+  seal: ReasoningItemRef | undefined
   sealed: boolean
 }
 
@@ -95,7 +101,7 @@ export const complete = (items: Items, index: number | undefined, fields: Fields
   // Azure encrypts only what it sends at the very end, so a block that is not sealed yet waits for it.
   if (item.type !== "reasoning" || encrypted === undefined || item.sealed) return
   item.sealed = true
-  items.answer.detail(encryptedBlock(sealIn(items, item), items.blocks++, encrypted))
+  items.answer.detail(encryptedDetail(sealIn(items, item), items.blocks++, encrypted))
 }
 
 /** Says what was kept for the end. `finished`: by the provider's word nothing is missing. */
@@ -179,20 +185,20 @@ const utter = (items: Items, item: Item, { block, kind }: Text, text: string): v
       return answer.refusal(text)
     case "summary":
       answer.reasoning(text)
-      return answer.detail(summaryPiece(sealIn(items, item), block, text))
+      return answer.detail(summaryDetail(sealIn(items, item), block, text))
     case "thought":
       answer.reasoning(text)
-      return answer.detail(thoughtPiece(sealIn(items, item), block, text))
+      return answer.detail(reasoningTextDetail(sealIn(items, item), block, text))
     case "arguments":
       if (item.tool !== undefined) answer.toolArguments(item.tool, text)
   }
 }
 
-const sealIn = ({ dialect, list }: Items, item: Item): Seal => {
+const sealIn = ({ dialect, list }: Items, item: Item): ReasoningItemRef => {
   const before = list.filter((other) => other.index < item.index)
   const calls = before.filter((other) => other.type === "function_call").length
   const place = calls + (before.some(hasSpoken) ? 1 : 0)
-  return (item.seal ??= sealOf(item.id ?? `rs_${item.index}`, place, dialect))
+  return (item.seal ??= reasoningItemRef(item.id ?? `rs_${item.index}`, place, dialect))
 }
 
 const saidIn = (item: Item, kind: Kind): ReadonlyArray<string> =>

@@ -6,7 +6,7 @@ import type { DialectName } from "../../../catalog/Provider.ts"
 import type { AssistantMessage, ReasoningDetail } from "../../../domain/Conversation.ts"
 import type { JsonObject } from "../../../domain/JsonObject.ts"
 import { asText } from "../shared/Field.ts"
-import { returning } from "../shared/ReasoningDetails.ts"
+import { detailsFrom } from "../shared/ReasoningDetails.ts"
 
 const formats: { readonly [Name in DialectName]?: string } = {
   azure: "azure-openai-responses-v1",
@@ -14,19 +14,19 @@ const formats: { readonly [Name in DialectName]?: string } = {
 }
 
 /** What the blocks of one item have in common, and what tells them from those of other items. */
-export interface Seal {
+export interface ReasoningItemRef {
   readonly id: string
   readonly format: string
 }
 
 /** `place`: how many outputs came before the item, where all text counts as one and every tool call as one. */
-export const sealOf = (id: string, place: number, dialect: DialectName): Seal => ({
+export const reasoningItemRef = (id: string, place: number, dialect: DialectName): ReasoningItemRef => ({
   id: place === 0 ? id : `${id}@${place}`,
   format: formats[dialect] ?? "openai-responses-v1"
 })
 
 /** Blocks of one index are pieces of one text. */
-export const summaryPiece = (seal: Seal, index: number, summary: string): ReasoningDetail => ({
+export const summaryDetail = (seal: ReasoningItemRef, index: number, summary: string): ReasoningDetail => ({
   type: "reasoning.summary",
   summary,
   ...seal,
@@ -34,14 +34,14 @@ export const summaryPiece = (seal: Seal, index: number, summary: string): Reason
 })
 
 /** Reasoning in full, which models with open weights show. */
-export const thoughtPiece = (seal: Seal, index: number, text: string): ReasoningDetail => ({
+export const reasoningTextDetail = (seal: ReasoningItemRef, index: number, text: string): ReasoningDetail => ({
   type: "reasoning.text",
   text,
   ...seal,
   index
 })
 
-export const encryptedBlock = (seal: Seal, index: number, data: string): ReasoningDetail => ({
+export const encryptedDetail = (seal: ReasoningItemRef, index: number, data: string): ReasoningDetail => ({
   type: "reasoning.encrypted",
   data,
   ...seal,
@@ -49,11 +49,11 @@ export const encryptedBlock = (seal: Seal, index: number, data: string): Reasoni
 })
 
 /** The items that `origin` can read again, with the place each had. */
-export const echoedItems = (
+export const returnedReasoningItems = (
   origin: string,
   message: AssistantMessage
 ): ReadonlyArray<{ readonly place: number; readonly item: JsonObject }> => {
-  const details = returning(origin, message)
+  const details = detailsFrom(origin, message)
   return details.flatMap(({ data, id, type }) => {
     if (type !== "reasoning.encrypted" || asText(data) === undefined) return []
     const summary = summariesIn(details, id).map((text) => ({ type: "summary_text", text }))

@@ -10,7 +10,7 @@ import { broken, type Failure } from "../../../domain/Failure.ts"
 import { isBelievable, type Usage } from "../../../domain/Usage.ts"
 import type { WireCall } from "../Protocol.ts"
 import { isJsonObject } from "./Field.ts"
-import { stamp } from "./ReasoningDetails.ts"
+import { stampOrigin } from "./ReasoningDetails.ts"
 import { cutAt, passing } from "./TextMarks.ts"
 import { digest } from "./WireIds.ts"
 
@@ -64,7 +64,7 @@ export const answerEvents = (call: WireCall, localStops: ReadonlyArray<string>):
     },
     detail: (detail) => {
       if (excluded && (isReadable(detail) || hidden.has(detail["index"]))) hidden.add(detail["index"])
-      else events.push({ type: "detail", detail: stamp(call.origin, detail) })
+      else events.push({ type: "detail", detail: stampOrigin(call.origin, detail) })
     },
     refusal: (text) => {
       if (text !== "") events.push({ type: "refusal", text })

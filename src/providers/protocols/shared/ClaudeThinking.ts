@@ -5,11 +5,11 @@
 import { forcesTool } from "../../../domain/Conversation.ts"
 import type { JsonObject } from "../../../domain/JsonObject.ts"
 import type { WireCall } from "../Protocol.ts"
-import { returning } from "./ReasoningDetails.ts"
-import { type Level, type Thinking, thinkingOf } from "./Thinking.ts"
+import { detailsFrom } from "./ReasoningDetails.ts"
+import { type EffortLevel, type Thinking, thinkingOf } from "./Thinking.ts"
 
 /** The beta that knows `block_binding`. */
-export const bindingBeta = "thinking-binding-controls-2026-08-01"
+export const thinkingBindingBeta = "thinking-binding-controls-2026-08-01"
 
 /** Thinking as this call can have it. */
 export const claudeThinking = (call: WireCall): Thinking => {
@@ -22,15 +22,19 @@ export const claudeThinking = (call: WireCall): Thinking => {
 /** True when the conversation stands between a call and its answer and this model did not think before the call. */
 const inUnsignedLoop = ({ origin, request }: WireCall): boolean => {
   const last = request.messages.findLast((message) => message.role !== "tool" && message.role !== "system")
-  return last?.role === "assistant" && last.toolCalls.length > 0 && returning(origin, last).length === 0
+  return last?.role === "assistant" && last.toolCalls.length > 0 && detailsFrom(origin, last).length === 0
 }
 
 /** Models from 4.7 on, which are those that know `xhigh`, can be told to drop blocks whose prefix has changed. */
-export const bindsThinking = ({ model }: WireCall, thinking: Thinking): boolean =>
+export const controlsThinkingBinding = ({ model }: WireCall, thinking: Thinking): boolean =>
   thinking.state === "on" && thinking.budget === undefined && model.reasoning.efforts.includes("xhigh")
 
 /** The `thinking` member, if there is one. */
-export const thinkingFields = ({ model, request }: WireCall, thinking: Thinking, binding: boolean): JsonObject => {
+export const claudeThinkingFields = (
+  { model, request }: WireCall,
+  thinking: Thinking,
+  binding: boolean
+): JsonObject => {
   const { budgetTokens, support } = model.reasoning
   if (thinking.state === "off") return support === "optional" ? { thinking: { type: "disabled" } } : {}
   if (thinking.state === "unset" || (budgetTokens !== undefined && thinking.budget === undefined)) return {}
@@ -43,5 +47,5 @@ export const thinkingFields = ({ model, request }: WireCall, thinking: Thinking,
 }
 
 /** The effort that steers a model without a budget. */
-export const claudeEffort = (thinking: Thinking): Level | undefined =>
+export const claudeEffort = (thinking: Thinking): EffortLevel | undefined =>
   thinking.state === "on" && thinking.budget === undefined ? thinking.effort : undefined

@@ -25,7 +25,7 @@ export interface Dialect {
   /** The role of system messages to models that reason. */
   readonly instructionRole: "developer" | "system"
   /** Usage in a stream has to be asked for. */
-  readonly usageOnRequest: boolean
+  readonly requestsStreamUsage: boolean
   /** Servers that leave the finish reason out of a stream they end properly. */
   readonly finishReason: "always" | "sometimes"
   /** `reasoning_effort` is known, and whether `none` is one of its values. */
@@ -33,9 +33,9 @@ export interface Dialect {
   /** What switches thinking on and off, for models that can do both. */
   readonly thinkingSwitch: keyof typeof thinkingSwitches
   /** How a message's own reasoning goes back to the model that made it. */
-  readonly echo: "none" | "reasoning" | "reasoning_content" | "details" | "chunks"
+  readonly reasoningEcho: "none" | "reasoning" | "reasoning_content" | "details" | "chunks"
   /** An assistant message without its reasoning is refused, so an empty one is sent. */
-  readonly echoesNothing: boolean
+  readonly requiresReasoningEcho: boolean
   /** `<think>` at the start of the content is reasoning. */
   readonly thinkTags: boolean
   readonly requiredTool: "required" | "any"
@@ -43,7 +43,7 @@ export interface Dialect {
   /** A tool message repeats the name of its tool. */
   readonly namesToolResults: boolean
   /** Content beside tool calls when the model said nothing. */
-  readonly silence: null | ""
+  readonly emptyContent: null | ""
   readonly jsonSchema: boolean
   readonly audio: { readonly shape: "object" | "string"; readonly formats: ReadonlyArray<AudioFormat> }
   /** What a form for transcription may hold beside the file and the model. */
@@ -66,17 +66,17 @@ export interface Dialect {
 const generic: Dialect = {
   maxTokens: "max_tokens",
   instructionRole: "system",
-  usageOnRequest: true,
+  requestsStreamUsage: true,
   finishReason: "sometimes",
   effort: "levels",
   thinkingSwitch: "none",
-  echo: "none",
-  echoesNothing: false,
+  reasoningEcho: "none",
+  requiresReasoningEcho: false,
   thinkTags: false,
   requiredTool: "required",
   toolIds: "short",
   namesToolResults: false,
-  silence: "",
+  emptyContent: "",
   jsonSchema: true,
   audio: { shape: "object", formats: ["wav", "mp3"] },
   transcription: ["language", "prompt", "temperature", "response_format"],
@@ -91,7 +91,7 @@ const generic: Dialect = {
 }
 
 /** A vendor that runs its own service: its streams end with a reason. */
-const vendor: Dialect = { ...generic, finishReason: "always", silence: null }
+const vendor: Dialect = { ...generic, finishReason: "always", emptyContent: null }
 
 const openai: Dialect = {
   ...vendor,
@@ -112,8 +112,8 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
     ...vendor,
     effort: "levels",
     thinkingSwitch: "thinking",
-    echo: "reasoning_content",
-    echoesNothing: true,
+    reasoningEcho: "reasoning_content",
+    requiresReasoningEcho: true,
     jsonSchema: false,
     penalties: "never"
   },
@@ -125,13 +125,13 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
   },
   mistral: {
     ...vendor,
-    usageOnRequest: false,
+    requestsStreamUsage: false,
     effort: "levels and none",
-    echo: "chunks",
+    reasoningEcho: "chunks",
     requiredTool: "any",
     toolIds: "nine",
     namesToolResults: true,
-    silence: "",
+    emptyContent: "",
     audio: { shape: "string", formats: ["wav", "mp3"] },
     transcription: ["language", "temperature"],
     promptCacheKey: true,
@@ -152,37 +152,37 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
     promptCacheKey: true,
     affinity: { header: "x-session-affinity" }
   },
-  cerebras: { ...vendor, maxTokens: "max_completion_tokens", echo: "reasoning", penalties: "never" },
-  moonshot: { ...vendor, thinkingSwitch: "thinking", echo: "reasoning_content", promptCacheKey: true },
+  cerebras: { ...vendor, maxTokens: "max_completion_tokens", reasoningEcho: "reasoning", penalties: "never" },
+  moonshot: { ...vendor, thinkingSwitch: "thinking", reasoningEcho: "reasoning_content", promptCacheKey: true },
   zai: {
     ...vendor,
     thinkingSwitch: "thinking, kept",
-    echo: "reasoning_content",
+    reasoningEcho: "reasoning_content",
     jsonSchema: false,
     toolStreamConstants: { tool_stream: true }
   },
   minimax: {
     ...vendor,
-    echo: "details",
+    reasoningEcho: "details",
     thinkTags: true,
     jsonSchema: false,
-    silence: "",
+    emptyContent: "",
     reasoningConstants: { reasoning_split: true }
   },
   openrouter: {
     ...vendor,
     thinkingSwitch: "reasoning",
     effort: "none",
-    echo: "details",
+    reasoningEcho: "details",
     audio: { shape: "object", formats: ["mp3", "wav", "m4a", "webm", "ogg", "flac", "opus"] },
     transcription: ["language", "temperature", "response_format"],
     cacheControl: true,
     promptCacheKey: true,
     affinity: { field: "session_id" }
   },
-  qwen: { ...vendor, thinkingSwitch: "enable_thinking", echo: "reasoning_content" },
-  vllm: { ...generic, thinkingSwitch: "chat_template_kwargs", echo: "reasoning", thinkTags: true },
-  ollama: { ...generic, effort: "levels and none", echo: "reasoning" },
-  lmstudio: { ...generic, echo: "reasoning", thinkTags: true },
+  qwen: { ...vendor, thinkingSwitch: "enable_thinking", reasoningEcho: "reasoning_content" },
+  vllm: { ...generic, thinkingSwitch: "chat_template_kwargs", reasoningEcho: "reasoning", thinkTags: true },
+  ollama: { ...generic, effort: "levels and none", reasoningEcho: "reasoning" },
+  lmstudio: { ...generic, reasoningEcho: "reasoning", thinkTags: true },
   generic
 }

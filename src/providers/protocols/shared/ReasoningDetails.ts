@@ -9,7 +9,7 @@ import type { AssistantMessage, ReasoningDetail } from "../../../domain/Conversa
 const separator = "#"
 
 /** `detail` marked as made by `origin`. Clients take encrypted blocks of one id for one block, so each gets its own. */
-export const stamp = (origin: string, detail: ReasoningDetail): ReasoningDetail => ({
+export const stampOrigin = (origin: string, detail: ReasoningDetail): ReasoningDetail => ({
   ...detail,
   id: `${origin}${separator}${nativeIdOf(detail) ?? madeUpIdOf(detail)}`
 })
@@ -22,7 +22,7 @@ const madeUpIdOf = ({ data, type }: ReasoningDetail): string =>
   type === "reasoning.encrypted" ? `${separator}${hash("sha256", String(data), "hex").slice(0, 16)}` : ""
 
 /** The blocks of a message that `origin` made, as it made them; blocks of other origins are left out. */
-export const returning = (origin: string, message: AssistantMessage): ReadonlyArray<ReasoningDetail> =>
+export const detailsFrom = (origin: string, message: AssistantMessage): ReadonlyArray<ReasoningDetail> =>
   message.reasoningDetails.flatMap((detail) => {
     const id = detail["id"]
     if (typeof id !== "string" || !id.startsWith(`${origin}${separator}`)) return []

@@ -6,7 +6,7 @@ import type { ReasoningAbility } from "../../../catalog/Model.ts"
 import { type Effort, effortOfBudget, isOptOut, nearestEffort } from "../../../domain/Reasoning.ts"
 import type { WireCall } from "../Protocol.ts"
 
-export type Level = ReasoningAbility["efforts"][number]
+export type EffortLevel = ReasoningAbility["efforts"][number]
 
 export type Thinking =
   /** The model cannot think, or the request leaves it to the model. */
@@ -15,7 +15,7 @@ export type Thinking =
   | {
       readonly state: "on"
       /** Absent when the model knows no levels, or the request named none. */
-      readonly effort?: Level
+      readonly effort?: EffortLevel
       /** Tokens, for models that are steered by a budget. */
       readonly budget?: number
     }

@@ -11,7 +11,7 @@ import type { ProviderFrame, WireCall } from "../../../../src/providers/protocol
 import * as EventStreamFrames from "../../../../src/providers/transport/EventStreamFrames.ts"
 import { message } from "../../../../src/sandbox/protocols/bedrock-converse/Response.ts"
 import { junk, Pick, pieces, Sizes, spoiled } from "../fragments.ts"
-import { bodyOf, callOf, completed, decoded, failing, thinker, user, verdictOf } from "../wire.ts"
+import { bodyOf, callOf, completed, decoded, failing, thinker, user, failureTag } from "../wire.ts"
 
 const tools = ["f", "g"].map((name) => ({ name, parameters: {} }))
 const call = (over: Parameters<typeof callOf>[0] = {}): WireCall =>
@@ -161,7 +161,7 @@ describe("an answer", () => {
 
 describe("a failure", () => {
   const failure = (status: number, name: string, message: string, inBody = false) =>
-    verdictOf(
+    failureTag(
       bedrockConverse.failure({
         status,
         headers: inBody || name === "" ? {} : { "x-amzn-errortype": `${name}:http://internal.amazon.com/coral/` },

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { none } from "../../../../src/domain/Usage.ts"
 import { gemini } from "../../../../src/providers/protocols/gemini/Gemini.ts"
 import { junk, Pick, pieces, Sizes, spoiled } from "../fragments.ts"
-import { callOf, completed, decoded, failing, streamed, thinker, verdictOf } from "../wire.ts"
+import { callOf, completed, decoded, failing, streamed, thinker, failureTag } from "../wire.ts"
 
 const call = callOf({ dialect: "generic", model: thinker() })
 const chunk = (parts: ReadonlyArray<JsonObject>, finishReason?: string, more: JsonObject = {}): JsonObject => ({
@@ -147,8 +147,8 @@ describe("what went wrong", () => {
   it.each(cases)("%j", (body, expected) => {
     const { code } = body["error"] as { readonly code: number }
     const respond = (said: unknown) => gemini.failure({ status: code, headers: {}, body: JSON.stringify(said) })
-    assert.strictEqual(verdictOf(respond(body)), expected)
-    assert.strictEqual(verdictOf(respond([body])), expected)
+    assert.strictEqual(failureTag(respond(body)), expected)
+    assert.strictEqual(failureTag(respond([body])), expected)
     assert.strictEqual(respond(body).status, code)
     for (const result of outcomes(body)) assert.strictEqual(failing(result), expected)
     const event = gemini.reader(call).step({ event: "error", data: JSON.stringify(body) })
@@ -165,7 +165,7 @@ describe("what went wrong", () => {
   })
 
   it("is left to the common rules without Google's own body", () => {
-    const verdict = (status: number, body: string) => verdictOf(gemini.failure({ status, headers: {}, body }))
+    const verdict = (status: number, body: string) => failureTag(gemini.failure({ status, headers: {}, body }))
     assert.strictEqual(verdict(404, "<!DOCTYPE html><title>Error 404</title>"), "server")
     assert.strictEqual(verdict(429, ""), "rate_limited")
     assert.strictEqual(verdict(503, `{"error":"busy"}`), "overloaded")
@@ -246,7 +246,7 @@ describe("generated answers", () => {
   it.prop("are broken when cut anywhere before their end", { Parts, Sizes, at: Schema.Int }, (made) => {
     const frames = stream(made.Parts, made.Sizes)
     const result = streamed(gemini, frames.slice(0, Math.abs(made.at) % frames.length), call)
-    assert.strictEqual(Result.isFailure(result) ? verdictOf(result.failure) : "success", "broken")
+    assert.strictEqual(Result.isFailure(result) ? failureTag(result.failure) : "success", "broken")
   })
 
   it.prop("are never strange enough to throw", { Parts, Sizes, Pick, Other: Pick }, (made) => {

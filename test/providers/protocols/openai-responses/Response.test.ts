@@ -4,7 +4,7 @@ import type { DialectName } from "../../../../src/catalog/Provider.ts"
 import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { none } from "../../../../src/domain/Usage.ts"
 import { openAiResponses } from "../../../../src/providers/protocols/openai-responses/OpenAiResponses.ts"
-import { callOf, completed, decoded, failing, streamed, thinker, verdictOf } from "../wire.ts"
+import { callOf, completed, decoded, failing, streamed, thinker, failureTag } from "../wire.ts"
 
 const call = callOf({ model: thinker() })
 
@@ -359,7 +359,7 @@ it("finds errors in every form: in the answer, in its end, flat, nested, and by 
   }
   const seal = { error: { message: "The encrypted content gAAA could not be verified.", code: null } }
   const verdict = openAiResponses.failure({ status: 400, headers: {}, body: JSON.stringify(seal) })
-  assert.strictEqual(verdictOf(verdict), "Unsupported")
+  assert.strictEqual(failureTag(verdict), "Unsupported")
 })
 
 it("breaks on answers that are none", () => {

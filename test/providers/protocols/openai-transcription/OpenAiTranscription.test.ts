@@ -7,7 +7,7 @@ import { audioExtensions } from "../../../../src/domain/Transcription.ts"
 import { none } from "../../../../src/domain/Usage.ts"
 import { openAiTranscription } from "../../../../src/providers/protocols/openai-transcription/OpenAiTranscription.ts"
 import { recording } from "../../recordings.ts"
-import { failing, verdictOf } from "../wire.ts"
+import { failing, failureTag } from "../wire.ts"
 
 const formOf = (dialect: DialectName, request = recording()) =>
   openAiTranscription.encode({ request, upstream: "up", dialect }).body
@@ -176,7 +176,7 @@ describe("an error", () => {
     it(`${status} ${JSON.stringify(body).slice(0, 70)} is ${expected}`, () => {
       const text = typeof body === "string" ? body : JSON.stringify(body)
       const failure = openAiTranscription.failure({ status, headers: {}, body: text })
-      assert.strictEqual(verdictOf(failure), expected)
+      assert.strictEqual(failureTag(failure), expected)
       assert.strictEqual(failure.status, status)
       assert.notInclude(failure.message, "<")
     })

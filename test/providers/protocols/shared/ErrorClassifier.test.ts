@@ -2,7 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Duration } from "effect"
 
 import { failureOfResponse } from "../../../../src/providers/protocols/shared/ErrorClassifier.ts"
-import { verdictOf } from "../wire.ts"
+import { failureTag } from "../wire.ts"
 
 const failure = (status: number, body: unknown, headers: Record<string, string> = {}) =>
   failureOfResponse({ status, headers, body: typeof body === "string" ? body : JSON.stringify(body) })
@@ -57,12 +57,12 @@ it("reads what went wrong from status, code and text of every vendor", () => {
     [500, { error: { message: { nested: 1 } } }, "server"]
   ]
   for (const [status, body, expected] of cases)
-    assert.strictEqual(verdictOf(failure(status, body)), expected, `${status} ${JSON.stringify(body)}`)
+    assert.strictEqual(failureTag(failure(status, body)), expected, `${status} ${JSON.stringify(body)}`)
 })
 
 it("follows a provider that says whether to try again", () => {
-  assert.strictEqual(verdictOf(failure(400, "odd", { "x-should-retry": "true" })), "server")
-  assert.strictEqual(verdictOf(failure(429, "odd", { "x-should-retry": "false" })), "Credentials")
+  assert.strictEqual(failureTag(failure(400, "odd", { "x-should-retry": "true" })), "server")
+  assert.strictEqual(failureTag(failure(429, "odd", { "x-should-retry": "false" })), "Credentials")
 })
 
 it("waits as long as headers or text say", () => {

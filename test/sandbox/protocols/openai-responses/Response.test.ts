@@ -9,7 +9,7 @@ import * as SseFrames from "../../../../src/providers/transport/SseFrames.ts"
 import * as Directives from "../../../../src/sandbox/Directives.ts"
 import { openAiResponsesWire as wire } from "../../../../src/sandbox/protocols/openai-responses/Response.ts"
 import { replyTo } from "../../../../src/sandbox/Replies.ts"
-import { bodyOf, callOf, completed, decoded, thinker, user, verdictOf } from "../../../providers/protocols/wire.ts"
+import { bodyOf, callOf, completed, decoded, thinker, user, failureTag } from "../../../providers/protocols/wire.ts"
 
 const clock = { name: "get_time", parameters: { type: "object", properties: {} } }
 const weather = { name: "get_weather", parameters: { type: "object", properties: { city: { type: "string" } } } }
@@ -103,12 +103,12 @@ describe("the sandbox as a Responses server", () => {
     for (const [kind, verdict] of kinds) {
       const { body, status } = wire.complain(kind)
       const plainly = openAiResponses.failure({ status, headers: {}, body: JSON.stringify(body) })
-      assert.strictEqual(verdictOf(plainly), verdict)
+      assert.strictEqual(failureTag(plainly), verdict)
       const [frame] = Result.getOrThrow(
         SseFrames.sseParser().read([new TextEncoder().encode(wire.complainInStream(kind))])
       )
       const step = openAiResponses.reader(asking({})).step(frame ?? assert.fail("no frame"))
-      assert.strictEqual(Result.isFailure(step) ? verdictOf(step.failure) : "success", verdict)
+      assert.strictEqual(Result.isFailure(step) ? failureTag(step.failure) : "success", verdict)
     }
   })
 })
