@@ -12,7 +12,6 @@ import type { DialectName } from "../../catalog/Provider.ts"
 import type { CompletionEvent } from "../../domain/Completion.ts"
 import type { ChatRequest } from "../../domain/Conversation.ts"
 import type { Failure } from "../../domain/Failure.ts"
-import type { JsonObject } from "../../domain/JsonObject.ts"
 import type { Transcript, TranscriptionRequest } from "../../domain/Transcription.ts"
 
 /** One request to one endpoint. */
@@ -45,7 +44,7 @@ export interface MultipartForm {
 export type FramingName = "sse" | "aws-event-stream"
 
 /** `Body`: an object goes as JSON, a form as `multipart/form-data`. */
-export interface WireRequest<Body extends JsonObject | MultipartForm = JsonObject> {
+export interface WireRequest<Body extends object = object> {
   /** Appended to the provider's base URL. */
   readonly path: string
   readonly headers: { readonly [name: string]: string }

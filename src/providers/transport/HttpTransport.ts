@@ -13,8 +13,7 @@ import { HttpBody, HttpClient, HttpClientRequest, type HttpClientResponse } from
 
 import type { ProviderAccount } from "../../catalog/Provider.ts"
 import { broken, type Failure, transient } from "../../domain/Failure.ts"
-import type { JsonObject } from "../../domain/JsonObject.ts"
-import type { ErrorResponse, FramingName, MultipartForm, ProviderFrame, WireRequest } from "../protocols/Protocol.ts"
+import type { ErrorResponse, FramingName, ProviderFrame, WireRequest } from "../protocols/Protocol.ts"
 import * as Auth from "./Auth.ts"
 import { connectionFailure } from "./ConnectionFailure.ts"
 import { eventStreamParser } from "./EventStreamFrames.ts"
@@ -43,7 +42,7 @@ const framings = {
 /** One request to one account. */
 export interface Exchange {
   readonly account: ProviderAccount
-  readonly wire: WireRequest<JsonObject | MultipartForm>
+  readonly wire: WireRequest
   /** Classifies an answer whose status is not a success. */
   readonly failure: (response: ErrorResponse) => Failure
 }
@@ -134,7 +133,7 @@ const requestOf = Effect.fnUntraced(function* (
 })
 
 /** The body, and the text that a signature covers. Requests with a form are never signed. */
-const bodyOf = (content: JsonObject | MultipartForm, random: SecureRandom.SecureRandom["Service"]) => {
+const bodyOf = (content: object, random: SecureRandom.SecureRandom["Service"]) => {
   if (FormBody.isForm(content)) {
     return Effect.map(random.uuidV4(), (boundary) => ({ body: FormBody.encodeForm(content, boundary), text: "" }))
   }

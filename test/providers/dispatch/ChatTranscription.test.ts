@@ -10,7 +10,7 @@ import { audioExtensions } from "../../../src/domain/Transcription.ts"
 import { none } from "../../../src/domain/Usage.ts"
 import { transcriptionChat, transcriptOf } from "../../../src/providers/dispatch/ChatTranscription.ts"
 import { protocols } from "../../../src/providers/protocols/Protocols.ts"
-import { callOf, failing, thinker, failureTag } from "../protocols/wire.ts"
+import { asSent, callOf, failing, failureTag, thinker } from "../protocols/wire.ts"
 import { recording } from "../recordings.ts"
 
 const encoded = (
@@ -19,7 +19,7 @@ const encoded = (
   more: { readonly dialect?: DialectName; readonly model?: Partial<Model> } = {}
 ) => protocols[protocol].encode(callOf({ request: transcriptionChat(request), stream: false, ...more }))
 
-const bodyOf = (...call: Parameters<typeof encoded>): JsonObject => Result.getOrThrow(encoded(...call)).body
+const bodyOf = (...call: Parameters<typeof encoded>): JsonObject => asSent(Result.getOrThrow(encoded(...call)).body)
 
 const data = Buffer.from(recording().file.bytes).toString("base64")
 

@@ -70,7 +70,11 @@ export const callOf = ({ model: traits, request, ...over }: Asked = {}): WireCal
   ...over
 })
 
-export const bodyOf = (protocol: Protocol, call: WireCall): JsonObject => Result.getOrThrow(protocol.encode(call)).body
+/** A body as the provider reads it: members that are `undefined` are not sent. */
+export const asSent = (body: object): JsonObject => JSON.parse(JSON.stringify(body))
+
+export const bodyOf = (protocol: Protocol, call: WireCall): JsonObject =>
+  asSent(Result.getOrThrow(protocol.encode(call)).body)
 
 export const decoded = (protocol: Protocol, body: unknown, call: WireCall): Result.Result<Completion, Failure> =>
   Result.map(protocol.decode(body, call), fold)

@@ -1,128 +1,131 @@
 /**
- * Messages in Anthropic's form: a system prompt beside them, user and assistant taking turns, every tool result in the
- * user turn right after its call. Thinking goes back unchanged, in order and first, and only to the model that signed.
+ * Messages in Anthropic's form: a system prompt beside them, turns that alternate between user and assistant, and every
+ * tool result in the user's turn right after its call. Thinking goes back unchanged, in order and at the start of its
+ * turn, and only to the model that signed it.
  */
 import {
   type AssistantMessage,
   type ChatRequest,
-  type Message,
   type ContentPart,
+  type Message,
   type TextPart,
   textOf,
   type ToolMessage
 } from "../../../domain/Conversation.ts"
-import type { JsonObject } from "../../../domain/JsonObject.ts"
 import type { WireCall } from "../Protocol.ts"
-import { breakpoints, ephemeral } from "../shared/CacheMarks.ts"
+import { breakpoints, ephemeral, type EphemeralCacheControl } from "../shared/CacheBreakpoints.ts"
 import { dataUri } from "../shared/DataUri.ts"
 import { argumentsIn, asText, isBlank } from "../shared/Field.ts"
 import { detailsFrom } from "../shared/ReasoningDetails.ts"
 import { instructionOf } from "../shared/ResponseFormats.ts"
+import { alternatingTurns, continuePrompt, splitSystem, systemTags } from "../shared/Turns.ts"
 import { wireIds } from "../shared/WireIds.ts"
+import type {
+  ClaudeMessage,
+  ContentBlock,
+  ImageBlock,
+  TextBlock,
+  ThinkingBlock,
+  RedactedThinkingBlock,
+  ToolResultBlock
+} from "./Body.ts"
 
-interface Turn {
-  readonly role: "user" | "assistant"
-  readonly content: Array<JsonObject>
+type CacheMarks = ReadonlyMap<TextPart, EphemeralCacheControl>
+
+/** What the messages of one request have in common. */
+interface MessageContext {
+  readonly call: WireCall
+  readonly marks: CacheMarks
+  readonly wireId: (id: string) => string
 }
 
-export interface Conversation {
-  readonly system: ReadonlyArray<JsonObject>
-  readonly messages: ReadonlyArray<Turn>
+export interface ConversationBody {
+  readonly system: ReadonlyArray<TextBlock>
+  readonly messages: ReadonlyArray<ClaudeMessage>
 }
 
-type Marks = ReadonlyMap<TextPart, JsonObject>
-
-export const conversationOf = (call: WireCall, format: ChatRequest["responseFormat"]): Conversation => {
-  const { messages } = call.request
-  const marks = new Map(
-    Array.from(breakpoints(call.request), ([part, control]) => [part, { cache_control: ephemeral(control) }] as const)
-  )
-  const found = messages.findIndex((message) => message.role !== "system")
-  const leading = found < 0 ? messages.length : found
-  const instruction = format.type === "text" ? [] : [{ type: "text", text: instructionOf(format) }]
+/** `format`: the format that the answer has to be asked for in a sentence. */
+export const conversationOf = (call: WireCall, format: ChatRequest["responseFormat"]): ConversationBody => {
+  const marks = new Map(Array.from(breakpoints(call.request), ([part, control]) => [part, ephemeral(control)] as const))
+  const context: MessageContext = { call, marks, wireId: wireIds("plain") }
+  const { rest, system } = splitSystem(call.request.messages)
+  const instruction: ReadonlyArray<TextBlock> =
+    format.type === "text" ? [] : [{ type: "text", text: instructionOf(format) }]
+  const additions = rest.map((message) => ({
+    role: message.role === "assistant" ? ("assistant" as const) : ("user" as const),
+    parts: blocksOf(context, message)
+  }))
   return {
-    system: [...messages.slice(0, leading).flatMap((message) => partBlocks(message.content, marks)), ...instruction],
-    messages: turnsOf(call, messages.slice(leading), marks)
+    system: [...system.flatMap((message) => textBlocks(message.content, marks)), ...instruction],
+    // Newer models do not continue an assistant's turn.
+    messages: alternatingTurns(additions, { type: "text", text: continuePrompt }).map(({ parts, role }) => ({
+      role,
+      content: resultsFirst(parts)
+    }))
   }
 }
 
-/** Blank texts are refused, and say nothing. */
-const textBlocks = (parts: ReadonlyArray<TextPart>, marks: Marks): ReadonlyArray<JsonObject> =>
-  parts.flatMap((part) => (isBlank(part.text) ? [] : [{ type: "text", text: part.text, ...marks.get(part) }]))
-
-const turnsOf = (call: WireCall, messages: ReadonlyArray<Message>, marks: Marks): ReadonlyArray<Turn> => {
-  const wireId = wireIds("plain")
-  const turns: Array<Turn> = []
-  for (const message of messages) {
-    const role = message.role === "assistant" ? "assistant" : "user"
-    const blocks = blocksOf(call, message, marks, wireId)
-    const last = turns.at(-1)
-    if (blocks.length === 0) continue
-    if (last?.role === role) last.content.push(...blocks)
-    else turns.push({ role, content: [...blocks] })
-  }
-  // The first and the last word are the user's: newer models do not continue an assistant's.
-  const pause: Turn = { role: "user", content: [{ type: "text", text: "Continue." }] }
-  if (turns[0]?.role !== "user") turns.unshift(pause)
-  if (turns.at(-1)?.role !== "user") turns.push(pause)
-  return turns.map(({ content, role }) => ({ role, content: resultsFirst(content) }))
-}
+/** Blank texts are refused, so they are left out. */
+const textBlocks = (parts: ReadonlyArray<TextPart>, marks: CacheMarks): ReadonlyArray<TextBlock> =>
+  parts.flatMap((part): ReadonlyArray<TextBlock> =>
+    isBlank(part.text) ? [] : [{ type: "text", text: part.text, cache_control: marks.get(part) }]
+  )
 
 /** Nothing may stand between a call and its results. */
-const resultsFirst = (content: ReadonlyArray<JsonObject>): Array<JsonObject> => [
-  ...content.filter((block) => block["type"] === "tool_result"),
-  ...content.filter((block) => block["type"] !== "tool_result")
+const resultsFirst = (content: ReadonlyArray<ContentBlock>): ReadonlyArray<ContentBlock> => [
+  ...content.filter((block) => block.type === "tool_result"),
+  ...content.filter((block) => block.type !== "tool_result")
 ]
 
-const blocksOf = (
-  call: WireCall,
-  message: Message,
-  marks: Marks,
-  wireId: (id: string) => string
-): ReadonlyArray<JsonObject> => {
+const blocksOf = (context: MessageContext, message: Message): ReadonlyArray<ContentBlock> => {
   switch (message.role) {
     case "system":
-      // Only the newest models know this role here; the tags work on all of them.
-      return isBlank(textOf(message)) ? [] : systemInPlace(message.content, marks)
+      // Only the newest models know this role between the turns; the tags work on all of them.
+      return isBlank(textOf(message)) ? [] : taggedSystem(message.content, context.marks)
     case "user":
-      return partBlocks(message.content, marks)
+      return partBlocks(message.content, context.marks)
     case "assistant":
-      return [
-        ...thinkingBlocks(call, message),
-        ...textBlocks(message.content, marks),
-        ...message.toolCalls.map((tool) => ({
-          type: "tool_use",
-          id: wireId(tool.id),
-          name: tool.name,
-          input: argumentsIn(tool.arguments)
-        }))
-      ]
+      return assistantBlocks(context, message)
     case "tool":
-      return [toolResult(message, marks, wireId)]
+      return [toolResult(context, message)]
   }
 }
 
-const systemInPlace = (parts: ReadonlyArray<TextPart>, marks: Marks): ReadonlyArray<JsonObject> => [
-  { type: "text", text: "<system>" },
+const taggedSystem = (parts: ReadonlyArray<TextPart>, marks: CacheMarks): ReadonlyArray<TextBlock> => [
+  { type: "text", text: systemTags.open },
   ...textBlocks(parts, marks),
-  { type: "text", text: "</system>" }
+  { type: "text", text: systemTags.close }
 ]
 
-/** Texts and images; a request with audio never comes here. */
-const partBlocks = (parts: ReadonlyArray<ContentPart>, marks: Marks): ReadonlyArray<JsonObject> =>
-  parts.flatMap((part) => {
+/** Texts and images; a request with audio has been refused before. */
+const partBlocks = (parts: ReadonlyArray<ContentPart>, marks: CacheMarks): ReadonlyArray<TextBlock | ImageBlock> =>
+  parts.flatMap((part): ReadonlyArray<TextBlock | ImageBlock> => {
     if (part.type === "image") return [{ type: "image", source: imageSource(part.url) }]
     return part.type === "text" ? textBlocks([part], marks) : []
   })
 
-const imageSource = (url: string): JsonObject => {
+const imageSource = (url: string): ImageBlock["source"] => {
   const inline = dataUri(url)
   return inline === undefined ? { type: "url", url } : { type: "base64", media_type: inline.mime, data: inline.data }
 }
 
-/** Text without a signature is not accepted back, and the model ignores what it does not need. */
-const thinkingBlocks = (call: WireCall, message: AssistantMessage): ReadonlyArray<JsonObject> =>
-  detailsFrom(call.origin, message).flatMap((detail): ReadonlyArray<JsonObject> => {
+const assistantBlocks = (context: MessageContext, message: AssistantMessage): ReadonlyArray<ContentBlock> => [
+  ...thinkingBlocks(context.call, message),
+  ...textBlocks(message.content, context.marks),
+  ...message.toolCalls.map((tool): ContentBlock => ({
+    type: "tool_use",
+    id: context.wireId(tool.id),
+    name: tool.name,
+    input: argumentsIn(tool.arguments)
+  }))
+]
+
+/** Thinking without a signature is not accepted back, and the model ignores thinking that it does not need. */
+const thinkingBlocks = (
+  call: WireCall,
+  message: AssistantMessage
+): ReadonlyArray<ThinkingBlock | RedactedThinkingBlock> =>
+  detailsFrom(call.origin, message).flatMap((detail): ReadonlyArray<ThinkingBlock | RedactedThinkingBlock> => {
     const { data, signature, text, type } = detail
     if (type === "reasoning.encrypted" && typeof data === "string") return [{ type: "redacted_thinking", data }]
     return type === "reasoning.text" && typeof signature === "string"
@@ -130,9 +133,9 @@ const thinkingBlocks = (call: WireCall, message: AssistantMessage): ReadonlyArra
       : []
   })
 
-const toolResult = (message: ToolMessage, marks: Marks, wireId: (id: string) => string): JsonObject => {
+/** A cache mark on a part of the result moves to the result itself. */
+const toolResult = ({ marks, wireId }: MessageContext, message: ToolMessage): ToolResultBlock => {
   const [first, ...others] = message.content
-  const mark = message.content.map((part) => part.type === "text" && marks.get(part)).findLast((found) => found)
   return {
     type: "tool_result",
     tool_use_id: wireId(message.toolCallId),
@@ -140,6 +143,8 @@ const toolResult = (message: ToolMessage, marks: Marks, wireId: (id: string) => 
       first === undefined || (first.type === "text" && others.length === 0)
         ? (first?.text ?? "")
         : partBlocks(message.content, new Map()),
-    ...mark
+    cache_control: message.content
+      .map((part) => (part.type === "text" ? marks.get(part) : undefined))
+      .findLast((mark) => mark !== undefined)
   }
 }

@@ -1,141 +1,153 @@
 /**
- * Messages in Converse's form: a system prompt beside them, user and assistant taking turns, no blank texts, and all
- * results of a turn's calls together right after it. Thinking goes back unchanged, first, and to its origin only.
+ * Messages in Converse's form: a system prompt beside them, turns that alternate between user and assistant, no blank
+ * texts, and all results of a turn's calls together right after it. Thinking goes back unchanged, at the start of its
+ * turn, and only to the model that made it.
  */
 import {
   type AssistantMessage,
   type CacheControl,
   type ChatRequest,
-  type Message,
   type ContentPart,
+  type Message,
   type TextPart,
-  textOf,
   type ToolMessage
 } from "../../../domain/Conversation.ts"
-import type { JsonObject } from "../../../domain/JsonObject.ts"
 import type { WireCall } from "../Protocol.ts"
-import { automaticBreakpoint, breakpoints } from "../shared/CacheMarks.ts"
+import { automaticBreakpoint, breakpoints } from "../shared/CacheBreakpoints.ts"
 import { dataUri } from "../shared/DataUri.ts"
 import { argumentsIn, asText, isBlank } from "../shared/Field.ts"
 import { detailsFrom } from "../shared/ReasoningDetails.ts"
 import { instructionOf } from "../shared/ResponseFormats.ts"
-import { type Results, resultsIn } from "../shared/ToolResults.ts"
+import {
+  alternatingTurns,
+  continuePrompt,
+  missingToolResult,
+  splitSystem,
+  systemTags,
+  toolResultsIn,
+  type ToolResults,
+  type TurnAddition
+} from "../shared/Turns.ts"
 import { wireIds } from "../shared/WireIds.ts"
+import type {
+  CachePointBlock,
+  ContentBlock,
+  ConverseMessage,
+  ImageBlock,
+  ReasoningBlock,
+  SystemBlock,
+  TextBlock,
+  ToolResultBlock
+} from "./Body.ts"
 import { type ModelFamily, modelFamilyOf } from "./ModelFamilies.ts"
 
-interface Turn {
-  readonly role: "user" | "assistant"
-  readonly content: Array<JsonObject>
+export interface ConversationBody {
+  readonly system: ReadonlyArray<SystemBlock>
+  readonly messages: ReadonlyArray<ConverseMessage>
 }
 
-export interface Conversation {
-  readonly system: ReadonlyArray<JsonObject>
-  readonly messages: ReadonlyArray<Turn>
-}
-
-/** What is to be said beside the conversation, for want of a field. */
-export interface Words {
+/** What the model is asked for in a sentence, because Converse has no parameter for it. */
+export interface PromptedRules {
   readonly format: ChatRequest["responseFormat"]
-  /** Tools have to be declared because the history used them, and shall not be called. */
-  readonly withholdsTools: boolean
+  /** Tools are declared because the history used them, but they must not be called. */
+  readonly forbidsCalls: boolean
 }
 
-interface Writing {
+/** What the messages of one request have in common. */
+interface MessageContext {
   readonly call: WireCall
+  readonly results: ToolResults
   readonly wireId: (id: string) => string
-  /** The cache point after a text, if it has one. */
-  readonly pointAfter: (part: ContentPart | undefined) => ReadonlyArray<JsonObject>
+  /** The cache point after a part, if it has one. */
+  readonly pointAfter: (part: ContentPart | undefined) => ReadonlyArray<CachePointBlock>
 }
 
-export const conversationOf = (call: WireCall, words: Words): Conversation => {
+export const conversationOf = (call: WireCall, { forbidsCalls, format }: PromptedRules): ConversationBody => {
   const { request } = call
   const family = modelFamilyOf(call)
   const marks: ReadonlyMap<unknown, CacheControl> = breakpoints(request)
-  const writing: Writing = {
+  const { rest, system } = splitSystem(request.messages)
+  const context: MessageContext = {
     call,
+    results: toolResultsIn(rest),
     wireId: wireIds("plain"),
     pointAfter: (part) => cachePoint(marks.get(part), family)
   }
-  const found = request.messages.findIndex((message) => message.role !== "system")
-  const leading = found < 0 ? request.messages.length : found
-  const { format } = words
-  const instruction = format.type === "text" ? [] : [{ text: instructionOf(format) }]
-  const messages = turnsOf(writing, request.messages.slice(leading))
+  const instruction: ReadonlyArray<TextBlock> = format.type === "text" ? [] : [{ text: instructionOf(format) }]
+  const turns = alternatingTurns(
+    rest.flatMap((message) => turnsOf(context, message)),
+    { text: continuePrompt }
+  )
   // What changes with the call stands last, so that it changes no cached prefix.
-  messages.at(-1)?.content.push(...cachePoint(automaticBreakpoint(request), family))
-  if (words.withholdsTools) messages.at(-1)?.content.push({ text: "Answer without calling a tool." })
+  turns.at(-1)?.parts.push(...cachePoint(automaticBreakpoint(request), family))
+  if (forbidsCalls) turns.at(-1)?.parts.push({ text: "Answer without calling a tool." })
   return {
-    system: [
-      ...request.messages.slice(0, leading).flatMap((message) => partBlocks(writing, message.content)),
-      ...instruction
-    ],
-    messages
+    system: [...system.flatMap((message) => partBlocks(context, message.content)), ...instruction],
+    messages: turns.map(({ parts, role }) => ({ role, content: parts }))
   }
 }
 
-const cachePoint = (control: CacheControl | undefined, { caching }: ModelFamily): ReadonlyArray<JsonObject> =>
+const cachePoint = (control: CacheControl | undefined, { caching }: ModelFamily): ReadonlyArray<CachePointBlock> =>
   control === undefined || caching === "none"
     ? []
-    : [{ cachePoint: { type: "default", ...(control.ttl === "1h" && caching === "5m or 1h" && { ttl: "1h" }) } }]
+    : [{ cachePoint: { type: "default", ttl: control.ttl === "1h" && caching === "5m or 1h" ? "1h" : undefined } }]
 
-const turnsOf = (writing: Writing, messages: ReadonlyArray<Message>): ReadonlyArray<Turn> => {
-  const results = resultsIn(messages)
-  const turns: Array<Turn> = []
-  const say = (role: Turn["role"], blocks: ReadonlyArray<JsonObject>): void => {
-    const last = turns.at(-1)
-    if (blocks.length === 0) return
-    if (last?.role === role) last.content.push(...blocks)
-    else turns.push({ role, content: [...blocks] })
+type Addition = TurnAddition<ConverseMessage["role"], ContentBlock>
+
+/** Tool messages stand where their calls are, so they add nothing themselves. */
+const turnsOf = (context: MessageContext, message: Message): ReadonlyArray<Addition> => {
+  switch (message.role) {
+    case "system":
+      return [{ role: "user", parts: taggedSystem(context, message.content) }]
+    case "user":
+      return [{ role: "user", parts: partBlocks(context, message.content) }]
+    case "assistant":
+      return [
+        { role: "assistant", parts: assistantBlocks(context, message) },
+        { role: "user", parts: resultBlocks(context, message) }
+      ]
+    case "tool":
+      return []
   }
-  for (const message of messages) {
-    if (message.role === "user") say("user", partBlocks(writing, message.content))
-    // There is no such role between the turns.
-    if (message.role === "system" && !isBlank(textOf(message)))
-      say("user", [{ text: "<system>" }, ...partBlocks(writing, message.content), { text: "</system>" }])
-    if (message.role === "assistant") {
-      say("assistant", assistantBlocks(writing, message))
-      say("user", resultBlocks(writing, message, results))
-    }
-  }
-  // The first and the last word are the user's.
-  const pause = [{ text: "Continue." }]
-  if (turns[0]?.role !== "user") turns.unshift({ role: "user", content: [...pause] })
-  if (turns.at(-1)?.role !== "user") say("user", pause)
-  return turns
 }
 
-/** Texts and images; a request with audio, or with an image that is not data, never comes here. */
-const partBlocks = (writing: Writing, parts: ReadonlyArray<ContentPart>): ReadonlyArray<JsonObject> =>
-  parts.flatMap((part): ReadonlyArray<JsonObject> => {
+const taggedSystem = (context: MessageContext, parts: ReadonlyArray<TextPart>): ReadonlyArray<ContentBlock> => {
+  const blocks = partBlocks(context, parts)
+  return blocks.length === 0 ? [] : [{ text: systemTags.open }, ...blocks, { text: systemTags.close }]
+}
+
+/** Texts and images; a request with audio, or with an image that is not data, has been refused before. */
+const partBlocks = (context: MessageContext, parts: ReadonlyArray<ContentPart>): ReadonlyArray<SystemBlock> =>
+  parts.flatMap((part): ReadonlyArray<SystemBlock> => {
     if (part.type === "image") return imageBlocks(part.url)
-    return part.type === "text" ? textBlocks(writing, part) : []
+    return part.type === "text" ? textBlocks(context, part) : []
   })
 
-/** Blank texts are refused, and say nothing. */
-const textBlocks = ({ pointAfter }: Writing, part: TextPart): ReadonlyArray<JsonObject> =>
+/** Blank texts are refused, so they are left out. */
+const textBlocks = ({ pointAfter }: MessageContext, part: TextPart): ReadonlyArray<TextBlock | CachePointBlock> =>
   isBlank(part.text) ? [] : [{ text: part.text }, ...pointAfter(part)]
 
-const imageBlocks = (url: string): ReadonlyArray<JsonObject> => {
+const imageBlocks = (url: string): ReadonlyArray<ImageBlock> => {
   const inline = dataUri(url)
   return inline === undefined
     ? []
     : [{ image: { format: inline.mime.replace("image/", ""), source: { bytes: inline.data } } }]
 }
 
-/** Thinking alone is no message. */
-const assistantBlocks = (writing: Writing, message: AssistantMessage): ReadonlyArray<JsonObject> => {
-  const said = [
-    ...partBlocks(writing, message.content),
-    ...message.toolCalls.map((tool) => ({
-      toolUse: { toolUseId: writing.wireId(tool.id), name: tool.name, input: argumentsIn(tool.arguments) }
+/** A turn of thinking alone is refused. */
+const assistantBlocks = (context: MessageContext, message: AssistantMessage): ReadonlyArray<ContentBlock> => {
+  const output = [
+    ...partBlocks(context, message.content),
+    ...message.toolCalls.map((tool): ContentBlock => ({
+      toolUse: { toolUseId: context.wireId(tool.id), name: tool.name, input: argumentsIn(tool.arguments) }
     }))
   ]
-  return said.length === 0 ? [] : [...thinkingBlocks(writing.call, message), ...said]
+  return output.length === 0 ? [] : [...thinkingBlocks(context.call, message), ...output]
 }
 
-/** Text without a signature is not accepted back by those that sign, nor wanted by those that do not. */
-const thinkingBlocks = (call: WireCall, message: AssistantMessage): ReadonlyArray<JsonObject> =>
-  detailsFrom(call.origin, message).flatMap((detail): ReadonlyArray<JsonObject> => {
+/** Models that sign their thinking do not accept it unsigned; the others do not accept it at all. */
+const thinkingBlocks = (call: WireCall, message: AssistantMessage): ReadonlyArray<ReasoningBlock> =>
+  detailsFrom(call.origin, message).flatMap((detail): ReadonlyArray<ReasoningBlock> => {
     const { data, signature, text, type } = detail
     if (type === "reasoning.encrypted" && typeof data === "string")
       return [{ reasoningContent: { redactedContent: data } }]
@@ -144,25 +156,28 @@ const thinkingBlocks = (call: WireCall, message: AssistantMessage): ReadonlyArra
       : []
   })
 
-/** Every call has a result, or the request is refused; a call that nobody answered says so. */
-const resultBlocks = (writing: Writing, message: AssistantMessage, results: Results): ReadonlyArray<JsonObject> =>
-  message.toolCalls.flatMap((tool) => {
-    const result = results.get(tool)
+/** Every call has a result, or the request is refused; a call without one gets an error. */
+const resultBlocks = (context: MessageContext, { toolCalls }: AssistantMessage): ReadonlyArray<ContentBlock> =>
+  toolCalls.flatMap((tool): ReadonlyArray<ContentBlock> => {
+    const result = context.results.get(tool)
+    const marked = result?.content.findLast((part) => context.pointAfter(part).length > 0)
     return [
       {
         toolResult: {
-          toolUseId: writing.wireId(tool.id),
-          ...(result === undefined
-            ? { content: [{ text: "The tool gave no result." }], status: "error" }
-            : { content: resultContent(writing, result), status: "success" })
+          toolUseId: context.wireId(tool.id),
+          content: result === undefined ? [{ text: missingToolResult }] : resultContent(result),
+          status: result === undefined ? "error" : "success"
         }
       },
-      ...writing.pointAfter(result?.content.findLast((part) => writing.pointAfter(part).length > 0))
+      ...context.pointAfter(marked)
     ]
   })
 
 /** A cache point stands after a result and not in it. */
-const resultContent = (writing: Writing, { content }: ToolMessage): ReadonlyArray<JsonObject> => {
-  const blocks = partBlocks({ ...writing, pointAfter: () => [] }, content)
+const resultContent = ({ content }: ToolMessage): ToolResultBlock["toolResult"]["content"] => {
+  const blocks = content.flatMap((part): ReadonlyArray<TextBlock | ImageBlock> => {
+    if (part.type === "image") return imageBlocks(part.url)
+    return part.type === "text" && !isBlank(part.text) ? [{ text: part.text }] : []
+  })
   return blocks.length === 0 ? [{ text: "(empty)" }] : blocks
 }

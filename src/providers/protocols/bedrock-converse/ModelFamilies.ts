@@ -1,98 +1,100 @@
 /**
- * What the makers of Bedrock's models take beyond what Converse unifies, as data. Model ids name the maker
- * (`us.anthropic.claude-…`); the id of an inference profile of one's own does not, so the catalog's owner counts too.
+ * What the makers of Bedrock's models accept beyond what Converse unifies, as data. Model ids name the maker
+ * (`us.anthropic.claude-…`). The id of a customer's own inference profile does not, so the owner in the catalog counts
+ * too.
  */
-import type { JsonObject } from "../../../domain/JsonObject.ts"
 import type { WireCall } from "../Protocol.ts"
 import {
-  thinkingBindingBeta,
-  controlsThinkingBinding,
   claudeEffort,
   claudeThinking,
-  claudeThinkingFields
+  claudeThinkingParameter,
+  controlsThinkingBinding,
+  thinkingBindingBeta
 } from "../shared/ClaudeThinking.ts"
-import { type Thinking, thinkingOf } from "../shared/Thinking.ts"
+import { type EffortLevel, type Thinking, thinkingOf } from "../shared/Thinking.ts"
+import type { ClaudeFields, GptFields, GptOssFields, ModelFields, NovaFields } from "./Body.ts"
 
 export interface ModelFamily {
   /** Thinking as a call to these models can have it. */
   readonly thinking: (call: WireCall) => Thinking
-  /** How thinking is said, in `additionalModelRequestFields`. */
-  readonly thinkingFields: (call: WireCall, thinking: Thinking) => JsonObject
+  /** The members that ask for that thinking, or `undefined` if there is nothing to ask for. */
+  readonly modelFields: (call: WireCall, thinking: Thinking) => ModelFields | undefined
   /** Whether an output limit and sampling may stand beside this thinking. */
-  readonly takesLimits: (thinking: Thinking) => boolean
-  /** The format that clients know their reasoning details by. */
+  readonly acceptsLimits: (thinking: Thinking) => boolean
+  /** The format by which clients know the reasoning details of these models. */
   readonly reasoningFormat: string
   /** The schema of an answer is enforced. */
   readonly jsonSchema: boolean
-  /** How long a prefix can be cached; elsewhere a cache point is refused. */
+  /** How long a prefix can be cached; `none`: cache points are refused. */
   readonly caching: "none" | "5m" | "5m or 1h"
-  /** Temperature and top_p may be sent together. */
-  readonly bothSamplings: boolean
+  /** Temperature and `topP` may be sent together. */
+  readonly temperatureBesideTopP: boolean
 }
 
-/** Models that Converse serves and nothing else is known of. */
+/** Models that Converse serves and of which nothing more is known. */
 const other: ModelFamily = {
   thinking: thinkingOf,
-  thinkingFields: () => ({}),
-  takesLimits: () => true,
+  modelFields: () => undefined,
+  acceptsLimits: () => true,
   reasoningFormat: "unknown",
   jsonSchema: false,
   caching: "none",
-  bothSamplings: true
+  temperatureBesideTopP: true
 }
 
-const effortOf = (thinking: Thinking): string | undefined => (thinking.state === "on" ? thinking.effort : undefined)
+const effortOf = (thinking: Thinking): EffortLevel | undefined =>
+  thinking.state === "on" ? thinking.effort : undefined
 
 const claude: ModelFamily = {
   thinking: claudeThinking,
-  thinkingFields: (call, thinking) => {
-    const binding = controlsThinkingBinding(call, thinking)
+  modelFields: (call, thinking): ClaudeFields | undefined => {
+    const parameter = claudeThinkingParameter(call, thinking)
     const effort = claudeEffort(thinking)
+    if (parameter === undefined && effort === undefined) return undefined
     return {
-      ...claudeThinkingFields(call, thinking, binding),
-      ...(effort && { output_config: { effort } }),
-      ...(binding && { anthropic_beta: [thinkingBindingBeta] })
+      thinking: parameter,
+      output_config: effort && { effort },
+      anthropic_beta: controlsThinkingBinding(call, thinking) ? [thinkingBindingBeta] : undefined
     }
   },
-  takesLimits: () => true,
+  acceptsLimits: () => true,
   reasoningFormat: "anthropic-claude-v1",
   jsonSchema: true,
   caching: "5m or 1h",
-  bothSamplings: false
+  temperatureBesideTopP: false
 }
 
 const nova: ModelFamily = {
   ...other,
-  // A limit is a promise to the client, so it comes before the highest effort.
+  // The client relies on its limit, so the limit is kept and the effort is lowered to one that allows it.
   thinking: (call) => {
     const thinking = thinkingOf(call)
-    return !nova.takesLimits(thinking) && call.request.maxOutputTokens !== undefined
+    return !nova.acceptsLimits(thinking) && call.request.maxOutputTokens !== undefined
       ? { state: "on", effort: "medium" }
       : thinking
   },
-  takesLimits: (thinking) => effortOf(thinking) !== "high",
-  thinkingFields: (_call, thinking) => {
-    if (thinking.state === "unset") return {}
+  acceptsLimits: (thinking) => effortOf(thinking) !== "high",
+  modelFields: (_call, thinking): NovaFields | undefined => {
+    if (thinking.state === "unset") return undefined
     if (thinking.state === "off") return { reasoningConfig: { type: "disabled" } }
-    const { effort } = thinking
-    return { reasoningConfig: { type: "enabled", ...(effort && { maxReasoningEffort: effort }) } }
+    return { reasoningConfig: { type: "enabled", maxReasoningEffort: thinking.effort } }
   },
   caching: "5m"
 }
 
 const gptOss: ModelFamily = {
   ...other,
-  thinkingFields: (_call, thinking) => {
+  modelFields: (_call, thinking): GptOssFields | undefined => {
     const effort = effortOf(thinking)
-    return effort === undefined ? {} : { reasoning_effort: effort }
+    return effort && { reasoning_effort: effort }
   }
 }
 
 const gpt: ModelFamily = {
   ...other,
-  thinkingFields: (_call, thinking) => {
+  modelFields: (_call, thinking): GptFields | undefined => {
     const effort = effortOf(thinking)
-    return effort === undefined ? {} : { reasoning: { effort } }
+    return effort && { reasoning: { effort } }
   }
 }
 

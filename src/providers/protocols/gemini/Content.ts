@@ -1,77 +1,88 @@
 /**
- * Messages in Gemini's form: a system instruction beside them, user and model taking turns, and all results of a turn's
- * calls together, in the order of the calls, right after it. Signed parts go back as they came, and only to the model
- * that signed them.
+ * Messages in Gemini's form: a system instruction beside them, turns that alternate between user and model, and all
+ * results of a turn's calls together right after it, in the order of the calls. Signed parts go back unchanged, and
+ * only to the model that signed them.
  */
+import type { Model } from "../../../catalog/Model.ts"
 import {
   type AssistantMessage,
   type AudioFormat,
   type ChatRequest,
-  type Message,
   type ContentPart,
+  type Message,
   textOf,
   type ToolCall
 } from "../../../domain/Conversation.ts"
-import type { JsonObject } from "../../../domain/JsonObject.ts"
 import type { WireCall } from "../Protocol.ts"
 import { dataUri } from "../shared/DataUri.ts"
 import { argumentsIn } from "../shared/Field.ts"
 import { instructionOf } from "../shared/ResponseFormats.ts"
-import { type Results, resultsIn } from "../shared/ToolResults.ts"
-import { isGemini3OrLater } from "./GeminiGeneration.ts"
+import {
+  alternatingTurns,
+  continuePrompt,
+  missingToolResult,
+  splitSystem,
+  systemTags,
+  toolMediaIntroduction,
+  toolResultsIn,
+  type ToolResults,
+  type TurnAddition
+} from "../shared/Turns.ts"
+import type { ContentTurn, FunctionCallPart, FunctionResponsePart, GeminiPart } from "./Body.ts"
 import { missingSignature, signaturesOf } from "./Signatures.ts"
 
-interface Turn {
-  readonly role: "user" | "model"
-  readonly parts: Array<JsonObject>
+/**
+ * Gemini 3 and later think by levels, where 2.5 had budgets and earlier models did not think; the catalog says how a
+ * model is steered. They take ids on calls, insist on thought signatures, and can enforce a format beside tools.
+ */
+export const isGemini3OrLater = ({ reasoning }: Model): boolean =>
+  reasoning.support !== "none" && reasoning.budgetTokens === undefined
+
+export interface ConversationBody {
+  readonly system: ReadonlyArray<GeminiPart>
+  readonly contents: ReadonlyArray<ContentTurn>
 }
 
-export interface Conversation {
-  readonly system: ReadonlyArray<JsonObject>
-  readonly contents: ReadonlyArray<Turn>
-}
-
-/** `format`: what the answer's form has to be asked for in words. */
-export const conversationOf = (call: WireCall, format: ChatRequest["responseFormat"]): Conversation => {
-  const { messages } = call.request
-  const found = messages.findIndex((message) => message.role !== "system")
-  const leading = found < 0 ? messages.length : found
-  const instruction = format.type === "text" ? [] : [{ text: instructionOf(format) }]
+/** `format`: the format that the answer has to be asked for in a sentence. */
+export const conversationOf = (call: WireCall, format: ChatRequest["responseFormat"]): ConversationBody => {
+  const { rest, system } = splitSystem(call.request.messages)
+  const instruction: ReadonlyArray<GeminiPart> = format.type === "text" ? [] : [{ text: instructionOf(format) }]
+  const results = toolResultsIn(rest)
   return {
-    system: [...messages.slice(0, leading).flatMap((message) => partsOf(message.content)), ...instruction],
-    contents: turnsOf(call, messages.slice(leading))
+    system: [...system.flatMap((message) => partsOf(message.content)), ...instruction],
+    // A model does not continue its own turn, and calls need a question before them.
+    contents: alternatingTurns(
+      rest.flatMap((message) => turnsOf(call, message, results)),
+      { text: continuePrompt }
+    )
   }
 }
 
-const turnsOf = (call: WireCall, messages: ReadonlyArray<Message>): ReadonlyArray<Turn> => {
-  const results = resultsIn(messages)
-  const turns: Array<Turn> = []
-  const say = (role: Turn["role"], parts: ReadonlyArray<JsonObject>): void => {
-    const last = turns.at(-1)
-    if (parts.length === 0) return
-    if (last?.role === role) last.parts.push(...parts)
-    else turns.push({ role, parts: [...parts] })
+type Addition = TurnAddition<ContentTurn["role"], GeminiPart>
+
+/** Tool messages stand where their calls are, so they add nothing themselves. */
+const turnsOf = (call: WireCall, message: Message, results: ToolResults): ReadonlyArray<Addition> => {
+  switch (message.role) {
+    case "system":
+      return [{ role: "user", parts: taggedSystem(textOf(message)) }]
+    case "user":
+      return [{ role: "user", parts: partsOf(message.content) }]
+    case "assistant":
+      return [
+        { role: "model", parts: modelParts(call, message) },
+        { role: "user", parts: resultParts(call, message.toolCalls, results) }
+      ]
+    case "tool":
+      return []
   }
-  for (const message of messages) {
-    if (message.role === "user") say("user", partsOf(message.content))
-    // There is no such role between the turns.
-    if (message.role === "system" && textOf(message) !== "")
-      say("user", [{ text: `<system>\n${textOf(message)}\n</system>` }])
-    if (message.role === "assistant") {
-      say("model", modelParts(call, message))
-      say("user", resultParts(call, message.toolCalls, results))
-    }
-  }
-  // The first and the last word are the user's: a model does not continue its own, and calls need a question.
-  const pause = [{ text: "Continue." }]
-  if (turns[0]?.role !== "user") turns.unshift({ role: "user", parts: pause })
-  if (turns.at(-1)?.role !== "user") say("user", pause)
-  return turns
 }
 
-/** Empty texts say nothing. */
-const partsOf = (parts: ReadonlyArray<ContentPart>): ReadonlyArray<JsonObject> =>
-  parts.flatMap((part): ReadonlyArray<JsonObject> => {
+const taggedSystem = (text: string): ReadonlyArray<GeminiPart> =>
+  text === "" ? [] : [{ text: `${systemTags.open}\n${text}\n${systemTags.close}` }]
+
+/** Empty texts are refused, so they are left out; a request with images that are not data has been refused before. */
+const partsOf = (parts: ReadonlyArray<ContentPart>): ReadonlyArray<GeminiPart> =>
+  parts.flatMap((part): ReadonlyArray<GeminiPart> => {
     if (part.type === "text") return part.text === "" ? [] : [{ text: part.text }]
     if (part.type === "audio") return [{ inlineData: { mimeType: audioTypes[part.format], data: part.data } }]
     const inline = dataUri(part.url)
@@ -89,43 +100,55 @@ const audioTypes = {
   opus: "audio/opus"
 } as const satisfies Record<AudioFormat, string>
 
-const modelParts = (call: WireCall, message: AssistantMessage): ReadonlyArray<JsonObject> => {
-  const whole = message.content.map((part) => part.text).join("")
-  const signed = signaturesOf(call.origin, message, whole)
-  const third = isGemini3OrLater(call.model)
-  const calls = message.toolCalls.map((tool, index) => {
-    const signature = signed.ofCall(tool.id) ?? (third && index === 0 ? missingSignature : undefined)
-    return {
-      functionCall: { ...(third && { id: tool.id }), name: tool.name, args: argumentsIn(tool.arguments) },
-      ...(signature !== undefined && { thoughtSignature: signature })
-    }
-  })
+/** Thoughts first, then the text with its signed pieces as parts of their own, and each call where it was made. */
+const modelParts = (call: WireCall, message: AssistantMessage): ReadonlyArray<GeminiPart> => {
+  const text = message.content.map((part) => part.text).join("")
+  const signed = signaturesOf(call.origin, message, text)
+  const calls = functionCalls(call, message, signed.ofCall)
   if (signed.texts.length === 0) return [...signed.thoughts, ...partsOf(message.content), ...calls]
-  const parts: Array<JsonObject> = [...signed.thoughts]
-  const saying = (text: string) => text !== "" && parts.push({ text })
-  let at = 0
-  for (const { calls: before, end, signature, start } of signed.texts) {
-    saying(whole.slice(at, start))
-    parts.push(...calls.splice(0, before - (message.toolCalls.length - calls.length)))
-    parts.push({ text: whole.slice(start, end), thoughtSignature: signature })
-    at = end
+  const parts: Array<GeminiPart> = [...signed.thoughts]
+  const appendText = (piece: string) => piece !== "" && parts.push({ text: piece })
+  let position = 0
+  for (const { calls: callsBefore, end, signature, start } of signed.texts) {
+    appendText(text.slice(position, start))
+    parts.push(...calls.splice(0, callsBefore - (message.toolCalls.length - calls.length)))
+    parts.push({ text: text.slice(start, end), thoughtSignature: signature })
+    position = end
   }
-  saying(whole.slice(at))
+  appendText(text.slice(position))
   return [...parts, ...calls]
 }
 
-/** As many results as calls, or the request is refused; a call that nobody answered says so. */
-const resultParts = (call: WireCall, tools: ReadonlyArray<ToolCall>, results: Results): ReadonlyArray<JsonObject> => {
-  const responses = tools.map((tool) => {
+const functionCalls = (
+  { model }: WireCall,
+  { toolCalls }: AssistantMessage,
+  signatureOf: (toolId: string) => string | undefined
+): Array<FunctionCallPart> =>
+  toolCalls.map((tool, index) => ({
+    functionCall: {
+      id: isGemini3OrLater(model) ? tool.id : undefined,
+      name: tool.name,
+      args: argumentsIn(tool.arguments)
+    },
+    thoughtSignature: signatureOf(tool.id) ?? (isGemini3OrLater(model) && index === 0 ? missingSignature : undefined)
+  }))
+
+/** As many results as calls, or the request is refused; a call without a result gets an error for one. */
+const resultParts = (
+  call: WireCall,
+  tools: ReadonlyArray<ToolCall>,
+  results: ToolResults
+): ReadonlyArray<GeminiPart> => {
+  const responses = tools.map((tool): FunctionResponsePart => {
     const result = results.get(tool)
     return {
       functionResponse: {
-        ...(isGemini3OrLater(call.model) && { id: tool.id }),
+        id: isGemini3OrLater(call.model) ? tool.id : undefined,
         name: tool.name,
-        response: result === undefined ? { error: "The tool gave no result." } : { output: textOf(result) }
+        response: result === undefined ? { error: missingToolResult } : { output: textOf(result) }
       }
     }
   })
   const media = tools.flatMap((tool) => results.get(tool)?.content.filter((part) => part.type !== "text") ?? [])
-  return media.length === 0 ? responses : [...responses, { text: "From the tool results above:" }, ...partsOf(media)]
+  return media.length === 0 ? responses : [...responses, { text: toolMediaIntroduction }, ...partsOf(media)]
 }

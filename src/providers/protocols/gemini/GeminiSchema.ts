@@ -1,18 +1,19 @@
-/** JSON Schemas as Gemini takes them. It ignores `const`, so a fixed value becomes a choice of one. */
-import { asArray, asObject, type Fields } from "../shared/Field.ts"
-import { within } from "../shared/JsonSchema.ts"
+/** JSON Schemas in the form that Gemini accepts. It ignores `const`, so a fixed value becomes an `enum` of one. */
+import type { JsonObject } from "../../../domain/JsonObject.ts"
+import { asArray, asObject } from "../shared/Field.ts"
+import { rewriteSubschemas } from "../shared/JsonSchema.ts"
 
-/** A schema, its members in the order the client wrote them. */
-export const geminiSchema = (schema: Fields): Fields =>
+/** Any JSON Schema, rewritten. Its members stay in the order in which the client wrote them. */
+export const geminiSchema = (schema: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(schema).flatMap(([key, value]): ReadonlyArray<readonly [string, unknown]> => {
       if (key === "$schema" || (key === "enum" && "const" in schema)) return []
-      return [key === "const" ? ["enum", [value]] : [key, within(key, value, geminiSchema)]]
+      return [key === "const" ? ["enum", [value]] : [key, rewriteSubschemas(key, value, geminiSchema)]]
     })
   )
 
-/** True for the schema of a function without parameters, which older models refuse to be told. */
-export const hasNoParameters = (schema: Fields): boolean =>
+/** True for the schema of a function without parameters, which older models refuse to be given. */
+export const hasNoParameters = (schema: JsonObject): boolean =>
   Object.entries(schema).every(([key, value]) => {
     if (key === "properties") return Object.keys(asObject(value) ?? {}).length === 0
     if (key === "required") return asArray(value).length === 0

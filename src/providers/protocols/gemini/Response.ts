@@ -146,7 +146,7 @@ const readText = (reading: Reading, text: string, signature: string | undefined)
   reading.said += text
   answer.text(text)
   if (signature !== undefined)
-    answer.detail(textSignatureDetail({ said: reading.said, start: said.length, calls }, signature, reading.details++))
+    answer.detail(textSignatureDetail({ text: reading.said, start: said.length, calls }, signature, reading.details++))
 }
 
 /** Unsigned thoughts that follow each other are one that came in pieces. */

@@ -1,87 +1,101 @@
 /**
- * Messages in OpenAI's form. Reasoning goes back only to the model that made it, in the field its server wants; members
- * a server does not know are left out, because strict ones refuse the whole request for them.
+ * Messages in OpenAI's form. Reasoning goes back only to the model that made it, in the member that its server reads.
+ * Members that a server does not know are left out, because strict servers refuse the whole request for them.
  */
 import {
   type AssistantMessage,
-  type ChatRequest,
-  type Message,
   type ContentPart,
+  type Message,
   type TextPart,
   textOf,
   type ToolMessage
 } from "../../../domain/Conversation.ts"
 import type { JsonObject } from "../../../domain/JsonObject.ts"
 import type { WireCall } from "../Protocol.ts"
-import { ephemeral } from "../shared/CacheMarks.ts"
+import { ephemeral } from "../shared/CacheBreakpoints.ts"
 import { type Dialect, dialects } from "../shared/Dialects.ts"
 import { readableArguments } from "../shared/Field.ts"
 import { detailsFrom } from "../shared/ReasoningDetails.ts"
-import { instructionOf } from "../shared/ResponseFormats.ts"
+import { instructionOf, lacksWordJson } from "../shared/ResponseFormats.ts"
+import { canReason } from "../shared/Sampling.ts"
+import { splitSystem, toolMediaIntroduction } from "../shared/Turns.ts"
 import { wireIds } from "../shared/WireIds.ts"
+import type {
+  AssistantChatMessage,
+  ChatContentPart,
+  OpenAiMessage,
+  InstructionMessage,
+  ThinkingChunk,
+  ToolChatMessage
+} from "./Body.ts"
 
-interface Writing {
+/** What the messages of one request have in common. */
+interface MessageContext {
   readonly call: WireCall
   readonly dialect: Dialect
   readonly wireId: (id: string) => string
-  /** By the client's id; for servers that want the tool's name beside its result. */
+  /** By the client's id of the call; for servers that want the tool's name beside its result. */
   readonly toolNames: ReadonlyMap<string, string>
 }
 
-export const messagesOf = (call: WireCall): ReadonlyArray<JsonObject> => {
+export const messagesOf = (call: WireCall): ReadonlyArray<OpenAiMessage> => {
   const { messages } = call.request
   const dialect = dialects[call.dialect]
-  const writing: Writing = {
-    call,
-    dialect,
-    wireId: wireIds(dialect.toolIds),
-    toolNames: new Map(
-      messages.flatMap((message) =>
-        message.role === "assistant" ? message.toolCalls.map(({ id, name }) => [id, name] as const) : []
-      )
-    )
-  }
-  const leading = messages.findIndex((message) => message.role !== "system")
-  const written = messages.flatMap((message, index) => [
-    ...messageOf(writing, message),
-    ...(messages[index + 1]?.role === "tool" ? [] : imagesOfResults(writing, messages, index))
-  ])
-  return written.toSpliced(leading < 0 ? messages.length : leading, 0, ...formatInstruction(writing))
+  const toolNames = messages.flatMap((message) =>
+    message.role === "assistant" ? message.toolCalls.map(({ id, name }) => [id, name] as const) : []
+  )
+  const context: MessageContext = { call, dialect, wireId: wireIds(dialect.toolIds), toolNames: new Map(toolNames) }
+  const { rest, system } = splitSystem(messages)
+  return [
+    ...system.map((message) => instructionMessage(context, contentOf(context, message.content))),
+    ...formatInstruction(context),
+    ...rest.flatMap((message, index) => [
+      ...messageOf(context, message),
+      ...(rest[index + 1]?.role === "tool" ? [] : mediaOfResults(context, rest, index))
+    ])
+  ]
 }
 
-const messageOf = (writing: Writing, message: Message): ReadonlyArray<JsonObject> => {
+const messageOf = (context: MessageContext, message: Message): ReadonlyArray<OpenAiMessage> => {
   switch (message.role) {
     case "system":
-      return [{ role: systemRole(writing), content: contentOf(writing, message.content) }]
+      return [instructionMessage(context, contentOf(context, message.content))]
     case "user":
-      return [{ role: "user", content: contentOf(writing, message.content) }]
+      return [{ role: "user", content: contentOf(context, message.content) }]
     case "assistant":
-      return assistantOf(writing, message)
+      return assistantMessages(context, message)
     case "tool":
-      return [toolResultOf(writing, message)]
+      return [toolMessage(context, message)]
   }
 }
 
-const systemRole = ({ call, dialect }: Writing): string =>
-  call.model.reasoning.support === "none" ? "system" : dialect.instructionRole
+const instructionMessage = (
+  { call, dialect }: MessageContext,
+  content: InstructionMessage["content"]
+): InstructionMessage => ({ role: canReason(call.model) ? dialect.instructionRole : "system", content })
 
-/** One string wherever it says the same: not every server reads parts. */
-const contentOf = ({ dialect }: Writing, parts: ReadonlyArray<ContentPart>): string | ReadonlyArray<JsonObject> => {
+/** Texts alone become one string, because not every server reads parts. */
+const contentOf = (
+  { dialect }: MessageContext,
+  parts: ReadonlyArray<ContentPart>
+): string | ReadonlyArray<ChatContentPart> => {
   const texts = parts.filter((part): part is TextPart => part.type === "text")
   const marked = dialect.cacheControl && texts.some((part) => part.cacheControl !== undefined)
   return texts.length === parts.length && !marked
     ? texts.map((part) => part.text).join("\n")
-    : parts.map((part) => partOf(dialect, part))
+    : parts.map((part) => contentPart(dialect, part))
 }
 
-const partOf = (dialect: Dialect, part: ContentPart): JsonObject => {
+const contentPart = (dialect: Dialect, part: ContentPart): ChatContentPart => {
   switch (part.type) {
     case "text":
-      return dialect.cacheControl && part.cacheControl !== undefined
-        ? { type: "text", text: part.text, cache_control: ephemeral(part.cacheControl) }
-        : { type: "text", text: part.text }
+      return {
+        type: "text",
+        text: part.text,
+        cache_control: dialect.cacheControl && part.cacheControl ? ephemeral(part.cacheControl) : undefined
+      }
     case "image":
-      return { type: "image_url", image_url: { url: part.url, ...(part.detail && { detail: part.detail }) } }
+      return { type: "image_url", image_url: { url: part.url, detail: part.detail || undefined } }
     case "audio":
       return {
         type: "input_audio",
@@ -90,76 +104,83 @@ const partOf = (dialect: Dialect, part: ContentPart): JsonObject => {
   }
 }
 
-const assistantOf = (writing: Writing, message: AssistantMessage): ReadonlyArray<JsonObject> => {
+const assistantMessages = (context: MessageContext, message: AssistantMessage): ReadonlyArray<AssistantChatMessage> => {
   const text = textOf(message)
-  if (text === "" && message.toolCalls.length === 0) return []
-  const { dialect, wireId } = writing
-  const { content, ...echo } = echoOf(writing, message, text)
-  const calls = message.toolCalls.map((tool) => ({
-    id: wireId(tool.id),
-    type: "function",
-    function: { name: tool.name, arguments: readableArguments(tool.arguments) }
-  }))
+  const { toolCalls } = message
+  if (text === "" && toolCalls.length === 0) return []
+  const { dialect, wireId } = context
+  const echo = reasoningEcho(context, message, text)
   return [
     {
       role: "assistant",
-      content: content ?? (text === "" ? dialect.emptyContent : text),
-      ...echo,
-      ...(calls.length > 0 && { tool_calls: calls })
+      content: echo.content ?? (text === "" ? dialect.emptyContent : text),
+      reasoning_details: echo.details,
+      reasoning: dialect.reasoningEcho === "reasoning" ? echo.text : undefined,
+      reasoning_content: dialect.reasoningEcho === "reasoning_content" ? echo.text : undefined,
+      tool_calls:
+        toolCalls.length === 0
+          ? undefined
+          : toolCalls.map((tool) => ({
+              id: wireId(tool.id),
+              type: "function",
+              function: { name: tool.name, arguments: readableArguments(tool.arguments) }
+            }))
     }
   ]
 }
 
-/** The model's own reasoning, for the server that made it. */
-const echoOf = ({ call, dialect }: Writing, message: AssistantMessage, text: string): JsonObject => {
-  const details = detailsFrom(call.origin, message)
-  if (dialect.reasoningEcho === "none") return {}
-  if (dialect.reasoningEcho === "details") return details.length > 0 ? { reasoning_details: details } : {}
-  // Without any block nobody can tell whose reasoning it is; a block of another model proves that it is not ours.
-  const foreign = message.reasoningDetails.length > 0 && details.length === 0
-  const own = details.length > 0 ? details.map(readable).join("") : foreign ? "" : (message.reasoning ?? "")
-  if (dialect.reasoningEcho !== "chunks")
-    return own !== "" || dialect.requiresReasoningEcho ? { [dialect.reasoningEcho]: own } : {}
-  if (own === "") return {}
-  const thinking = { type: "thinking", thinking: [{ type: "text", text: own }] }
-  return { content: text === "" ? [thinking] : [thinking, { type: "text", text }] }
+/** A message's own reasoning, in one of the forms in which servers take it back, or in none. */
+interface ReasoningEcho {
+  readonly text?: string
+  readonly details?: AssistantMessage["reasoningDetails"]
+  /** The content with the reasoning in it, in place of the text. */
+  readonly content?: ReadonlyArray<ThinkingChunk | { readonly type: "text"; readonly text: string }>
 }
 
-const readable = (detail: JsonObject): string => (typeof detail["text"] === "string" ? detail["text"] : "")
-const toolResultOf = (writing: Writing, message: ToolMessage): JsonObject => {
-  const name = writing.dialect.namesToolResults ? writing.toolNames.get(message.toolCallId) : undefined
+const reasoningEcho = ({ call, dialect }: MessageContext, message: AssistantMessage, text: string): ReasoningEcho => {
+  if (dialect.reasoningEcho === "none") return {}
+  const details = detailsFrom(call.origin, message)
+  if (dialect.reasoningEcho === "details") return details.length > 0 ? { details } : {}
+  // Without any block nobody can tell which model reasoned; blocks of another model prove that it was not this one.
+  const foreign = message.reasoningDetails.length > 0 && details.length === 0
+  const reasoning = details.length > 0 ? details.map(detailText).join("") : foreign ? "" : (message.reasoning ?? "")
+  if (dialect.reasoningEcho !== "chunks")
+    return reasoning !== "" || dialect.requiresReasoningEcho ? { text: reasoning } : {}
+  if (reasoning === "") return {}
+  const chunk: ThinkingChunk = { type: "thinking", thinking: [{ type: "text", text: reasoning }] }
+  return { content: text === "" ? [chunk] : [chunk, { type: "text", text }] }
+}
+
+const detailText = (detail: JsonObject): string => (typeof detail["text"] === "string" ? detail["text"] : "")
+
+const toolMessage = (context: MessageContext, message: ToolMessage): ToolChatMessage => {
   const texts = message.content.filter((part) => part.type === "text")
   return {
     role: "tool",
-    tool_call_id: writing.wireId(message.toolCallId),
-    ...(name !== undefined && { name }),
-    content: contentOf(writing, texts)
+    tool_call_id: context.wireId(message.toolCallId),
+    name: context.dialect.namesToolResults ? context.toolNames.get(message.toolCallId) : undefined,
+    content: contentOf(context, texts)
   }
 }
 
-/** Tool messages take only text, so the images of a run of results follow it as the user's. */
-const imagesOfResults = (
-  writing: Writing,
-  messages: ChatRequest["messages"],
+/** Tool messages take only text, so the images of consecutive results follow the last of them as the user's. */
+const mediaOfResults = (
+  context: MessageContext,
+  messages: ReadonlyArray<Message>,
   last: number
-): ReadonlyArray<JsonObject> => {
+): ReadonlyArray<OpenAiMessage> => {
   const first = messages.findLastIndex((message, index) => index <= last && message.role !== "tool") + 1
-  const others = messages
+  const media = messages
     .slice(first, last + 1)
     .flatMap((message): ReadonlyArray<ContentPart> => message.content.filter((part) => part.type !== "text"))
-  if (others.length === 0) return []
-  const parts: ReadonlyArray<ContentPart> = [{ type: "text", text: "From the tool results above:" }, ...others]
-  return [{ role: "user", content: contentOf(writing, parts) }]
+  if (media.length === 0) return []
+  return [{ role: "user", content: contentOf(context, [{ type: "text", text: toolMediaIntroduction }, ...media]) }]
 }
 
-/** Formats in words where there is no switch; and OpenAI's own `json_object` insists that the word JSON occurs. */
-const formatInstruction = (writing: Writing): ReadonlyArray<JsonObject> => {
-  const { messages, responseFormat } = writing.call.request
-  const inWords =
-    responseFormat.type === "json_schema"
-      ? !writing.dialect.jsonSchema
-      : responseFormat.type === "json_object" && !messages.some((message) => /json/i.test(textOf(message)))
-  return inWords && responseFormat.type !== "text"
-    ? [{ role: systemRole(writing), content: instructionOf(responseFormat) }]
-    : []
+/** The sentence that asks for a format the server has no parameter for, or that says the word JSON. */
+const formatInstruction = (context: MessageContext): ReadonlyArray<OpenAiMessage> => {
+  const { messages, responseFormat } = context.call.request
+  if (responseFormat.type === "text") return []
+  const needed = responseFormat.type === "json_schema" ? !context.dialect.jsonSchema : lacksWordJson(messages)
+  return needed ? [instructionMessage(context, instructionOf(responseFormat))] : []
 }

@@ -1,159 +1,171 @@
 /**
- * A request in OpenAI's form, with the accent of the server that gets it. What a model would refuse is settled before:
- * a request that cannot be said faithfully fails here and costs no call.
+ * A chat request in OpenAI's form and in the dialect of the server that gets it. What the model or the server cannot do
+ * is refused here, before a call is made.
  */
 import { Result } from "effect"
 
-import { type ChatRequest, forcesTool, type ContentPart } from "../../../domain/Conversation.ts"
+import type { ChatRequest } from "../../../domain/Conversation.ts"
 import type { Failure } from "../../../domain/Failure.ts"
-import type { JsonObject } from "../../../domain/JsonObject.ts"
 import type { WireCall, WireRequest } from "../Protocol.ts"
-import { ephemeral } from "../shared/CacheMarks.ts"
-import { type Dialect, dialects, thinkingSwitches } from "../shared/Dialects.ts"
-import { unsupported } from "../shared/ErrorClassifier.ts"
-import { outputLimit, type Thinking, thinkingOf } from "../shared/Thinking.ts"
-import { cacheKey } from "../shared/WireIds.ts"
+import { ephemeral } from "../shared/CacheBreakpoints.ts"
+import { type Dialect, dialects } from "../shared/Dialects.ts"
+import { requestedOutputLimit } from "../shared/OutputLimits.ts"
+import { acceptedSampling, canReason } from "../shared/Sampling.ts"
+import { affinityHeaders, promptCacheKey } from "../shared/SessionAffinity.ts"
+import { openAiEffort, type Thinking, thinkingOf } from "../shared/Thinking.ts"
+import { unsupportedFailure } from "../shared/UnsupportedFeatures.ts"
+import type { OpenRouterReasoning, RequestBody } from "./Body.ts"
 import { messagesOf } from "./Content.ts"
 
-export const encode = (call: WireCall): Result.Result<WireRequest, Failure> => {
+export const encode = (call: WireCall): Result.Result<WireRequest<RequestBody>, Failure> => {
   const dialect = dialects[call.dialect]
-  const fault = unsayable(call, dialect)
-  if (fault !== undefined) return Result.fail(unsupported(fault))
-  const thinking = thinkingOf(call)
-  const header = dialect.affinity?.header
+  const failure = unsupportedFailure(call, {
+    forcedToolBesideReasoning: true,
+    audioFormats: dialect.audio.formats,
+    imageUrls: true
+  })
+  if (failure !== undefined) return Result.fail(failure)
   return Result.succeed({
     path: "/chat/completions",
-    headers: header !== undefined && call.affinity !== undefined ? { [header]: call.affinity } : {},
-    body: {
-      model: call.upstream,
-      ...tools(call, dialect),
-      messages: messagesOf(call),
-      ...responseFormat(call.request, dialect),
-      ...limits(call, dialect),
-      ...sampling(call, dialect, thinking),
-      ...reasoning(call, dialect, thinking),
-      ...caching(call, dialect),
-      ...dialect.constants,
-      stream: call.stream,
-      ...(call.stream && dialect.requestsStreamUsage && { stream_options: { include_usage: true } })
-    }
+    headers: affinityHeaders(call, dialect),
+    body: bodyOf(call, dialect, thinkingOf(call))
   })
 }
 
-/** What this model or server cannot be asked, if anything. */
-const unsayable = (call: WireCall, dialect: Dialect): string | undefined => {
-  const { model, request } = call
-  if (forcesTool(request) && !model.forcedToolChoice) return `${model.id} cannot be forced to call a tool.`
-  if (request.responseFormat.type === "json_schema" && !model.structuredOutput)
-    return `${model.id} cannot answer in a given JSON schema.`
-  const audio = request.messages
-    .flatMap((message): ReadonlyArray<ContentPart> => message.content)
-    .filter((part) => part.type === "audio")
-    .find((part) => !dialect.audio.formats.includes(part.format))
-  return audio && `${model.id} is not reached with ${audio.format} audio.`
-}
-
-/** Sequences that the gateway has to cut at, because the model refuses `stop`. */
-export const localStops = (call: WireCall): ReadonlyArray<string> =>
-  dialects[call.dialect].stopWithReasoning || call.model.reasoning.support === "none" ? [] : call.request.stop
-
-const tools = (call: WireCall, dialect: Dialect): JsonObject => {
-  const { parallelToolCalls, toolChoice, tools } = call.request
-  if (tools.length === 0) return {}
+const bodyOf = (call: WireCall, dialect: Dialect, thinking: Thinking): RequestBody => {
+  const { request, stream } = call
   return {
-    tools: tools.map(({ description, name, parameters }) => ({
-      type: "function",
-      function: { name, ...(description !== undefined && { description }), parameters }
-    })),
-    ...(toolChoice !== "auto" && { tool_choice: toolChoiceOf(toolChoice, dialect) }),
-    ...(!parallelToolCalls && { parallel_tool_calls: false }),
-    ...(call.stream && dialect.toolStreamConstants)
+    model: call.upstream,
+    ...tools(call, dialect),
+    messages: messagesOf(call),
+    response_format: responseFormat(request, dialect),
+    ...limits(call, dialect),
+    ...sampling(call, dialect, thinking),
+    ...reasoning(call, dialect, thinking),
+    prompt_cache_key: promptCacheKey(call, dialect),
+    prompt_cache_retention: dialect.promptCacheRetention ? request.promptCacheRetention : undefined,
+    cache_control: dialect.cacheControl && request.cacheControl ? ephemeral(request.cacheControl) : undefined,
+    session_id: dialect.affinity?.field === "session_id" ? call.affinity : undefined,
+    store: dialect.storesAnswers ? false : undefined,
+    stream,
+    stream_options: stream && dialect.requestsStreamUsage ? { include_usage: true } : undefined
   }
 }
 
-const toolChoiceOf = (choice: ChatRequest["toolChoice"], dialect: Dialect): unknown => {
+/** A part of the body. */
+type Members<Name extends keyof RequestBody> = Pick<RequestBody, Name>
+
+const tools = (
+  { request, stream }: WireCall,
+  dialect: Dialect
+): Members<"tools" | "tool_choice" | "parallel_tool_calls" | "tool_stream"> => {
+  const hasTools = request.tools.length > 0
+  return {
+    tools: hasTools
+      ? request.tools.map(({ description, name, parameters }) => ({
+          type: "function",
+          function: { name, description, parameters }
+        }))
+      : undefined,
+    tool_choice: hasTools ? toolChoice(request, dialect) : undefined,
+    parallel_tool_calls: hasTools && !request.parallelToolCalls ? false : undefined,
+    tool_stream: hasTools && stream && dialect.requestsToolStream ? true : undefined
+  }
+}
+
+const toolChoice = ({ toolChoice: choice }: ChatRequest, dialect: Dialect): RequestBody["tool_choice"] => {
   if (typeof choice === "object") return { type: "function", function: { name: choice.name } }
-  return choice === "required" ? dialect.requiredTool : choice
+  if (choice === "required") return dialect.requiredTool
+  return choice === "none" ? "none" : undefined
 }
 
-const responseFormat = ({ responseFormat }: ChatRequest, dialect: Dialect): JsonObject => {
-  if (responseFormat.type === "text") return {}
-  if (responseFormat.type === "json_object" || !dialect.jsonSchema) return { response_format: { type: "json_object" } }
-  const { description, name, schema, strict } = responseFormat
+const responseFormat = ({ responseFormat: format }: ChatRequest, dialect: Dialect): RequestBody["response_format"] => {
+  if (format.type === "text") return undefined
+  if (format.type === "json_object" || !dialect.jsonSchema) return { type: "json_object" }
+  const { description, name, schema, strict } = format
+  return { type: "json_schema", json_schema: { name, description, schema, strict } }
+}
+
+/** Sequences that the gateway has to cut the answer at, because the model refuses `stop`. */
+export const localStops = ({ dialect, model, request }: WireCall): ReadonlyArray<string> =>
+  dialects[dialect].stopWithReasoning || !canReason(model) ? [] : request.stop
+
+const limits = (call: WireCall, dialect: Dialect): Members<"max_completion_tokens" | "max_tokens" | "stop"> => {
+  const limit = requestedOutputLimit(call)
+  const { stop } = call.request
   return {
-    response_format: {
-      type: "json_schema",
-      json_schema: { name, ...(description !== undefined && { description }), schema, strict }
-    }
+    max_completion_tokens: dialect.maxTokens === "max_completion_tokens" ? limit : undefined,
+    max_tokens: dialect.maxTokens === "max_tokens" ? limit : undefined,
+    stop: stop.length > 0 && localStops(call).length === 0 ? stop : undefined
   }
 }
 
-const limits = (call: WireCall, dialect: Dialect): JsonObject => ({
-  ...(call.request.maxOutputTokens !== undefined && { [dialect.maxTokens]: outputLimit(call) }),
-  ...(call.request.stop.length > 0 && localStops(call).length === 0 && { stop: call.request.stop })
-})
-
-const sampling = ({ model, request }: WireCall, dialect: Dialect, thinking: Thinking): JsonObject => {
-  const reasons = model.reasoning.support !== "none"
-  const allowed =
-    model.sampling === "always" || (model.sampling === "without_reasoning" && (!reasons || thinking.state === "off"))
-  const penalties = dialect.penalties === "always" || (dialect.penalties === "without reasoning" && !reasons)
+const sampling = (
+  call: WireCall,
+  dialect: Dialect,
+  thinking: Thinking
+): Members<"temperature" | "top_p" | "frequency_penalty" | "presence_penalty"> => {
+  const { frequencyPenalty, presencePenalty, temperature, topP } = acceptedSampling(call, thinking, {
+    unset: "reasons"
+  })
+  const penalties =
+    dialect.penalties === "always" || (dialect.penalties === "without reasoning" && !canReason(call.model))
   return {
-    ...(allowed && request.temperature !== undefined && { temperature: request.temperature }),
-    ...(allowed && request.topP !== undefined && { top_p: request.topP }),
-    ...(allowed &&
-      penalties &&
-      request.frequencyPenalty !== undefined && { frequency_penalty: request.frequencyPenalty }),
-    ...(allowed && penalties && request.presencePenalty !== undefined && { presence_penalty: request.presencePenalty })
+    temperature,
+    top_p: topP,
+    frequency_penalty: penalties ? frequencyPenalty : undefined,
+    presence_penalty: penalties ? presencePenalty : undefined
   }
 }
 
-const reasoning = (call: WireCall, dialect: Dialect, thinking: Thinking): JsonObject => {
+type ReasoningMembers = Members<
+  | "thinking"
+  | "reasoning"
+  | "enable_thinking"
+  | "chat_template_kwargs"
+  | "reasoning_effort"
+  | "include_reasoning"
+  | "reasoning_split"
+>
+
+/** Models that do not reason get none of these members. */
+const reasoning = (call: WireCall, dialect: Dialect, thinking: Thinking): ReasoningMembers => {
   const { support } = call.model.reasoning
-  if (support === "none") return {}
-  if (dialect.thinkingSwitch === "reasoning") return openRouterReasoning(call, thinking)
+  const on = support === "optional" && thinking.state !== "unset" ? thinking.state === "on" : undefined
+  const member = support === "none" ? "none" : dialect.thinkingSwitch
+  const output = support === "none" ? "none" : dialect.reasoningSwitch
   return {
-    ...(thinking.state !== "unset" &&
-      support === "optional" &&
-      thinkingSwitches[dialect.thinkingSwitch](thinking.state === "on")),
-    ...effort(dialect, thinking),
-    ...dialect.reasoningConstants
+    thinking: on !== undefined ? thinkingSwitch(member, on) : undefined,
+    reasoning:
+      member === "reasoning object"
+        ? openRouterReasoning(call, thinking)
+        : member === "reasoning.enabled" && on !== undefined
+          ? { enabled: on }
+          : undefined,
+    enable_thinking: member === "enable_thinking" ? on : undefined,
+    chat_template_kwargs: member === "chat_template_kwargs" && on !== undefined ? { enable_thinking: on } : undefined,
+    reasoning_effort: support === "none" ? undefined : openAiEffort(dialect, thinking),
+    include_reasoning: output === "include_reasoning" ? true : undefined,
+    reasoning_split: output === "reasoning_split" ? true : undefined
   }
 }
 
-const effort = (dialect: Dialect, thinking: Thinking): JsonObject => {
-  if (thinking.state === "off") return dialect.effort === "levels and none" ? { reasoning_effort: "none" } : {}
-  return thinking.state === "on" && thinking.effort !== undefined && dialect.effort !== "none"
-    ? { reasoning_effort: thinking.effort }
-    : {}
+const thinkingSwitch = (member: Dialect["thinkingSwitch"], on: boolean): RequestBody["thinking"] => {
+  const type = on ? "enabled" : "disabled"
+  if (member === "thinking, kept") return { type, clear_thinking: false }
+  return member === "thinking" ? { type, clear_thinking: undefined } : undefined
 }
 
-/** OpenRouter takes the wish itself, budgets included. */
-const openRouterReasoning = ({ request }: WireCall, thinking: Thinking): JsonObject => {
-  if (request.reasoning === undefined) return {}
-  const { exclude, maxTokens } = request.reasoning
-  const how = () => {
-    if (thinking.state === "off") return { enabled: false }
-    if (maxTokens !== undefined && request.reasoning?.effort === undefined) return { max_tokens: maxTokens }
-    return thinking.state === "on"
-      ? thinking.effort === undefined
-        ? { enabled: true }
-        : { effort: thinking.effort }
-      : {}
-  }
-  return { reasoning: { ...how(), ...(exclude && { exclude: true }) } }
-}
-
-/** The client's cache key comes first; a session without one is kept together by its affinity. */
-const caching = ({ affinity, request }: WireCall, dialect: Dialect): JsonObject => {
-  const key = request.promptCacheKey ?? affinity
-  const { cacheControl, promptCacheRetention } = request
-  const field = dialect.affinity?.field
-  return {
-    ...(dialect.promptCacheKey && key !== undefined && { prompt_cache_key: cacheKey(key) }),
-    ...(dialect.promptCacheRetention &&
-      promptCacheRetention !== undefined && { prompt_cache_retention: promptCacheRetention }),
-    ...(dialect.cacheControl && cacheControl && { cache_control: ephemeral(cacheControl) }),
-    ...(field !== undefined && affinity !== undefined && { [field]: affinity })
-  }
+/** OpenRouter takes what the client requested as it is, budgets included. */
+const openRouterReasoning = (
+  { request: { reasoning: requested } }: WireCall,
+  thinking: Thinking
+): OpenRouterReasoning | undefined => {
+  if (requested === undefined) return undefined
+  const exclude = requested.exclude ? true : undefined
+  if (thinking.state === "off") return { enabled: false, exclude }
+  if (requested.maxTokens !== undefined && requested.effort === undefined)
+    return { max_tokens: requested.maxTokens, exclude }
+  if (thinking.state === "unset") return { exclude }
+  return thinking.effort === undefined ? { enabled: true, exclude } : { effort: thinking.effort, exclude }
 }

@@ -1,73 +1,77 @@
 /**
- * Reasoning items as the blocks that clients hold, and back. An item is sealed in its `encrypted_content` and is worth
- * nothing without it; it goes back word for word to the place it had among the outputs, or not at all.
+ * Reasoning items as the reasoning details that clients hold, and back. The provider reads an item again only from its
+ * `encrypted_content`, so an item without it does not go back. One that has it goes back unchanged, to the position it
+ * had among the outputs.
  */
 import type { DialectName } from "../../../catalog/Provider.ts"
 import type { AssistantMessage, ReasoningDetail } from "../../../domain/Conversation.ts"
-import type { JsonObject } from "../../../domain/JsonObject.ts"
 import { asText } from "../shared/Field.ts"
 import { detailsFrom } from "../shared/ReasoningDetails.ts"
+import type { ReasoningItem } from "./Body.ts"
 
 const formats: { readonly [Name in DialectName]?: string } = {
   azure: "azure-openai-responses-v1",
   xai: "xai-responses-v1"
 }
 
-/** What the blocks of one item have in common, and what tells them from those of other items. */
+/** Identifies a reasoning item: all details of one item carry the same members, and no other item's do. */
 export interface ReasoningItemRef {
+  /** `<item id>`, or `<item id>@<position>` where outputs came before the item. */
   readonly id: string
   readonly format: string
 }
 
-/** `place`: how many outputs came before the item, where all text counts as one and every tool call as one. */
-export const reasoningItemRef = (id: string, place: number, dialect: DialectName): ReasoningItemRef => ({
-  id: place === 0 ? id : `${id}@${place}`,
+/** `position`: how many outputs came before the item, where all text counts as one and every tool call as one. */
+export const reasoningItemRef = (id: string, position: number, dialect: DialectName): ReasoningItemRef => ({
+  id: position === 0 ? id : `${id}@${position}`,
   format: formats[dialect] ?? "openai-responses-v1"
 })
 
-/** Blocks of one index are pieces of one text. */
-export const summaryDetail = (seal: ReasoningItemRef, index: number, summary: string): ReasoningDetail => ({
+/** A piece of a summary. Clients join pieces that have the same index. */
+export const summaryDetail = (item: ReasoningItemRef, index: number, summary: string): ReasoningDetail => ({
   type: "reasoning.summary",
   summary,
-  ...seal,
+  ...item,
   index
 })
 
-/** Reasoning in full, which models with open weights show. */
-export const reasoningTextDetail = (seal: ReasoningItemRef, index: number, text: string): ReasoningDetail => ({
+/** A piece of the reasoning itself, which models with open weights show. */
+export const reasoningTextDetail = (item: ReasoningItemRef, index: number, text: string): ReasoningDetail => ({
   type: "reasoning.text",
   text,
-  ...seal,
+  ...item,
   index
 })
 
-export const encryptedDetail = (seal: ReasoningItemRef, index: number, data: string): ReasoningDetail => ({
+export const encryptedDetail = (item: ReasoningItemRef, index: number, data: string): ReasoningDetail => ({
   type: "reasoning.encrypted",
   data,
-  ...seal,
+  ...item,
   index
 })
 
-/** The items that `origin` can read again, with the place each had. */
+/** The items of `message` that `origin` can read again, with the position that each had among the outputs. */
 export const returnedReasoningItems = (
   origin: string,
   message: AssistantMessage
-): ReadonlyArray<{ readonly place: number; readonly item: JsonObject }> => {
+): ReadonlyArray<{ readonly position: number; readonly item: ReasoningItem }> => {
   const details = detailsFrom(origin, message)
   return details.flatMap(({ data, id, type }) => {
-    if (type !== "reasoning.encrypted" || asText(data) === undefined) return []
-    const summary = summariesIn(details, id).map((text) => ({ type: "summary_text", text }))
-    return [{ place: placeIn(id), item: { type: "reasoning", summary, encrypted_content: data } }]
+    const encrypted = asText(data)
+    if (type !== "reasoning.encrypted" || encrypted === undefined) return []
+    const item: ReasoningItem = { type: "reasoning", summary: summariesOf(details, id), encrypted_content: encrypted }
+    return [{ position: positionIn(id), item }]
   })
 }
 
-/** Clients hold the pieces of a summary as they came, or joined. */
-const summariesIn = (details: ReadonlyArray<ReasoningDetail>, id: unknown): ReadonlyArray<string> => {
+/** Some clients hold the pieces of a summary as they came, others join them. */
+const summariesOf = (details: ReadonlyArray<ReasoningDetail>, itemId: unknown): ReasoningItem["summary"] => {
   const texts = new Map<unknown, string>()
-  for (const { id: of, index, summary, type } of details) {
-    if (type === "reasoning.summary" && of === id) texts.set(index, (texts.get(index) ?? "") + (asText(summary) ?? ""))
+  for (const { id, index, summary, type } of details) {
+    if (type === "reasoning.summary" && id === itemId)
+      texts.set(index, (texts.get(index) ?? "") + (asText(summary) ?? ""))
   }
-  return [...texts.values()]
+  return Array.from(texts.values(), (text) => ({ type: "summary_text", text }))
 }
 
-const placeIn = (id: unknown): number => Number(/@(\d{1,6})$/.exec(asText(id) ?? "")?.[1] ?? 0)
+const positionIn = (id: unknown): number => Number(/@(\d{1,6})$/.exec(asText(id) ?? "")?.[1] ?? 0)

@@ -1,9 +1,9 @@
 /**
- * JSON Schemas as Anthropic takes them. Answer schemas must close every object and may not use most limits; what cannot
- * be enforced there is said in the description, so that the model still knows it.
+ * JSON Schemas in the form that Anthropic accepts. A schema of answers must close every object and may not use most
+ * limits; what cannot be enforced is written into the description, so that the model still knows it.
  */
 import { asArray, asObject, asObjects, type Fields } from "./Field.ts"
-import { within } from "./JsonSchema.ts"
+import { rewriteSubschemas } from "./JsonSchema.ts"
 
 const unsupportedKeywords = new Set([
   "minimum",
@@ -32,14 +32,14 @@ const isSupported = (key: string, value: unknown): boolean => {
   return key !== "minItems" || value === 0 || value === 1
 }
 
-/** A schema for answers, its members in the order the client wrote them. */
+/** A schema for answers. Its members stay in the order in which the client wrote them. */
 export const answerSchema = (schema: Fields): Fields => {
   const entries = Object.entries(schema)
   const kept = entries
     .filter(([key, value]) => isSupported(key, value))
-    .map(([key, value]) => [key, within(key, value, answerSchema)])
-  const said = entries.filter(([key, value]) => key !== "$schema" && !isSupported(key, value))
-  const hints = said.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(", ")
+    .map(([key, value]) => [key, rewriteSubschemas(key, value, answerSchema)])
+  const unenforced = entries.filter(([key, value]) => key !== "$schema" && !isSupported(key, value))
+  const hints = unenforced.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(", ")
   const description = typeof schema["description"] === "string" ? `${schema["description"]} (${hints})` : `(${hints})`
   return {
     ...Object.fromEntries(kept),
@@ -51,7 +51,10 @@ export const answerSchema = (schema: Fields): Fields => {
 const isObjectSchema = (schema: Fields): boolean =>
   schema["type"] === "object" || asArray(schema["type"]).includes("object") || schema["properties"] !== undefined
 
-/** A schema of tool arguments: an object at its root, without choices there, which Anthropic refuses. */
+/**
+ * A schema of tool arguments. Its root is an object, and `allOf`, `anyOf` and `oneOf`, which Anthropic refuses there,
+ * are merged into it.
+ */
 export const inputSchema = (schema: Fields): Fields => {
   const { allOf, anyOf, oneOf, ...rest } = schema
   const choices = [...asObjects(anyOf), ...asObjects(oneOf)]

@@ -1,15 +1,36 @@
 /**
- * How Claude is asked to think, whoever serves it: by a budget or by an effort, as the model is steered, never beside a
- * forced tool, and not in a tool loop whose start it did not sign.
+ * How Claude is asked to think, by Anthropic's own API and by Bedrock alike: by a budget or by an effort, depending on
+ * the model. It never thinks beside a forced tool, nor in a tool loop whose first call this model did not sign.
  */
 import { forcesTool } from "../../../domain/Conversation.ts"
-import type { JsonObject } from "../../../domain/JsonObject.ts"
 import type { WireCall } from "../Protocol.ts"
 import { detailsFrom } from "./ReasoningDetails.ts"
 import { type EffortLevel, type Thinking, thinkingOf } from "./Thinking.ts"
 
 /** The beta that knows `block_binding`. */
 export const thinkingBindingBeta = "thinking-binding-controls-2026-08-01"
+
+/** The `thinking` member. */
+export type ClaudeThinkingParameter =
+  | { readonly type: "disabled" }
+  | {
+      /** For models that are steered by an effort. */
+      readonly type: "adaptive"
+      readonly display: "omitted" | "summarized"
+      readonly block_binding: ClaudeBlockBinding | undefined
+    }
+  | {
+      readonly type: "enabled"
+      /** At least 1,024, and less than `max_tokens`. */
+      readonly budget_tokens: number
+      readonly display: "omitted" | "summarized"
+      readonly block_binding: ClaudeBlockBinding | undefined
+    }
+
+/** What happens to thinking whose conversation has changed since it was signed. */
+export interface ClaudeBlockBinding {
+  readonly prefix_mismatch_behavior: "drop_block"
+}
 
 /** Thinking as this call can have it. */
 export const claudeThinking = (call: WireCall): Thinking => {
@@ -19,31 +40,28 @@ export const claudeThinking = (call: WireCall): Thinking => {
   return forcesTool(call.request) || unsigned ? { state: "off" } : thinking
 }
 
-/** True when the conversation stands between a call and its answer and this model did not think before the call. */
+/** True when a tool result is to be answered, and the call it belongs to came without this model's thinking. */
 const inUnsignedLoop = ({ origin, request }: WireCall): boolean => {
   const last = request.messages.findLast((message) => message.role !== "tool" && message.role !== "system")
   return last?.role === "assistant" && last.toolCalls.length > 0 && detailsFrom(origin, last).length === 0
 }
 
-/** Models from 4.7 on, which are those that know `xhigh`, can be told to drop blocks whose prefix has changed. */
+/** Only models from 4.7 on, which are those that know `xhigh`, accept `block_binding`. */
 export const controlsThinkingBinding = ({ model }: WireCall, thinking: Thinking): boolean =>
   thinking.state === "on" && thinking.budget === undefined && model.reasoning.efforts.includes("xhigh")
 
-/** The `thinking` member, if there is one. */
-export const claudeThinkingFields = (
-  { model, request }: WireCall,
-  thinking: Thinking,
-  binding: boolean
-): JsonObject => {
-  const { budgetTokens, support } = model.reasoning
-  if (thinking.state === "off") return support === "optional" ? { thinking: { type: "disabled" } } : {}
-  if (thinking.state === "unset" || (budgetTokens !== undefined && thinking.budget === undefined)) return {}
-  const display = request.reasoning?.exclude === true ? "omitted" : "summarized"
-  const style =
-    thinking.budget === undefined
-      ? { type: "adaptive", display }
-      : { type: "enabled", budget_tokens: thinking.budget, display }
-  return { thinking: { ...style, ...(binding && { block_binding: { prefix_mismatch_behavior: "drop_block" } }) } }
+/** `undefined` where the model's own default is what the request asks for. */
+export const claudeThinkingParameter = (call: WireCall, thinking: Thinking): ClaudeThinkingParameter | undefined => {
+  const { budgetTokens, support } = call.model.reasoning
+  if (thinking.state === "off") return support === "optional" ? { type: "disabled" } : undefined
+  if (thinking.state === "unset" || (budgetTokens !== undefined && thinking.budget === undefined)) return undefined
+  const display = call.request.reasoning?.exclude === true ? "omitted" : "summarized"
+  const block_binding = controlsThinkingBinding(call, thinking)
+    ? ({ prefix_mismatch_behavior: "drop_block" } as const)
+    : undefined
+  return thinking.budget === undefined
+    ? { type: "adaptive", display, block_binding }
+    : { type: "enabled", budget_tokens: thinking.budget, display, block_binding }
 }
 
 /** The effort that steers a model without a budget. */

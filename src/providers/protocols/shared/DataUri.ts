@@ -1,6 +1,9 @@
-/** Media written into a URL, as clients send images. */
+/** Images written into their URL (`data:`), as clients send them. Types are MIME types in lower case. */
 
 const mimeEnd = ";base64,"
+
+/** The image types that both Anthropic and Amazon Bedrock document. */
+export const commonImageTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"] as const
 
 /** The two halves of `data:<mime>;base64,<data>`, or `undefined` for another URL. */
 export const dataUri = (url: string): { readonly mime: string; readonly data: string } | undefined => {

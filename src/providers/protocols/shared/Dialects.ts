@@ -1,37 +1,35 @@
 /**
- * How servers that speak OpenAI's protocols differ, as data. A new vendor is an entry here and no code; what a flag
- * means is written at its type, and what a vendor does comes from its documentation and from recorded traffic.
+ * How servers that speak OpenAI's protocols differ, as data. A new vendor is an entry here and no code. What a flag
+ * means is written at its declaration; what a vendor does comes from its documentation and from recorded traffic.
  */
 import type { DialectName } from "../../../catalog/Provider.ts"
 import type { AudioFormat } from "../../../domain/Conversation.ts"
-import type { JsonObject } from "../../../domain/JsonObject.ts"
 import type { IdRuleName } from "./WireIds.ts"
-
-/** The member that says whether to think, in each of the forms there are. */
-export const thinkingSwitches = {
-  none: () => ({}),
-  thinking: (on) => ({ thinking: { type: on ? "enabled" : "disabled" } }),
-  /** The server keeps the reasoning of earlier turns. */
-  "thinking, kept": (on) => ({ thinking: { type: on ? "enabled" : "disabled", clear_thinking: false } }),
-  enabled: (on) => ({ reasoning: { enabled: on } }),
-  enable_thinking: (on) => ({ enable_thinking: on }),
-  chat_template_kwargs: (on) => ({ chat_template_kwargs: { enable_thinking: on } }),
-  /** OpenRouter's whole object, which holds more than a switch: see `OpenAiChatRequest`. */
-  reasoning: () => ({})
-} as const satisfies Record<string, (on: boolean) => JsonObject>
 
 export interface Dialect {
   readonly maxTokens: "max_completion_tokens" | "max_tokens"
   /** The role of system messages to models that reason. */
   readonly instructionRole: "developer" | "system"
-  /** Usage in a stream has to be asked for. */
+  /** A stream reports usage only if `stream_options` asks for it. */
   readonly requestsStreamUsage: boolean
-  /** Servers that leave the finish reason out of a stream they end properly. */
+  /** `sometimes`: the server may leave the finish reason out of a stream that it ends properly. */
   readonly finishReason: "always" | "sometimes"
-  /** `reasoning_effort` is known, and whether `none` is one of its values. */
+  /** Whether the server knows `reasoning_effort`, and whether `none` is one of its values. */
   readonly effort: "none" | "levels" | "levels and none"
-  /** What switches thinking on and off, for models that can do both. */
-  readonly thinkingSwitch: keyof typeof thinkingSwitches
+  /**
+   * The member that switches thinking on and off, for models that can do both. `thinking, kept`: the server also keeps
+   * the reasoning of earlier turns. `reasoning object`: OpenRouter's, which holds the effort and the budget too.
+   */
+  readonly thinkingSwitch:
+    | "none"
+    | "thinking"
+    | "thinking, kept"
+    | "reasoning.enabled"
+    | "enable_thinking"
+    | "chat_template_kwargs"
+    | "reasoning object"
+  /** The member that makes the server return reasoning apart from the content. */
+  readonly reasoningSwitch: "none" | "include_reasoning" | "reasoning_split"
   /** How a message's own reasoning goes back to the model that made it. */
   readonly reasoningEcho: "none" | "reasoning" | "reasoning_content" | "details" | "chunks"
   /** An assistant message without its reasoning is refused, so an empty one is sent. */
@@ -42,27 +40,27 @@ export interface Dialect {
   readonly toolIds: IdRuleName
   /** A tool message repeats the name of its tool. */
   readonly namesToolResults: boolean
-  /** Content beside tool calls when the model said nothing. */
+  /** A stream carries the arguments of tool calls in pieces only if `tool_stream` asks for it. */
+  readonly requestsToolStream: boolean
+  /** Content of an assistant message that has tool calls and no text. */
   readonly emptyContent: null | ""
   readonly jsonSchema: boolean
   readonly audio: { readonly shape: "object" | "string"; readonly formats: ReadonlyArray<AudioFormat> }
   /** What a form for transcription may hold beside the file and the model. */
   readonly transcription: ReadonlyArray<"language" | "prompt" | "temperature" | "response_format">
   readonly penalties: "always" | "without reasoning" | "never"
-  /** Models that reason refuse `stop`, so the gateway cuts the text itself. */
+  /** False where models that reason refuse `stop`: then the gateway cuts the text itself. */
   readonly stopWithReasoning: boolean
   readonly cacheControl: boolean
   readonly promptCacheKey: boolean
   readonly promptCacheRetention: boolean
   /** Where the cache affinity of a session goes, beside `prompt_cache_key`. */
-  readonly affinity?: { readonly header?: string; readonly field?: string }
-  /** Members every request has, those with thinking models, and those of a stream with tools. */
-  readonly constants: JsonObject
-  readonly reasoningConstants: JsonObject
-  readonly toolStreamConstants: JsonObject
+  readonly affinity?: { readonly header?: string; readonly field?: "session_id" }
+  /** The server keeps a copy of the answer unless `store: false` asks it not to. */
+  readonly storesAnswers: boolean
 }
 
-/** What is true of a server that copies OpenAI and nothing is known about. */
+/** What holds for a server that copies OpenAI and of which nothing more is known. */
 const generic: Dialect = {
   maxTokens: "max_tokens",
   instructionRole: "system",
@@ -70,12 +68,14 @@ const generic: Dialect = {
   finishReason: "sometimes",
   effort: "levels",
   thinkingSwitch: "none",
+  reasoningSwitch: "none",
   reasoningEcho: "none",
   requiresReasoningEcho: false,
   thinkTags: false,
   requiredTool: "required",
   toolIds: "short",
   namesToolResults: false,
+  requestsToolStream: false,
   emptyContent: "",
   jsonSchema: true,
   audio: { shape: "object", formats: ["wav", "mp3"] },
@@ -85,12 +85,10 @@ const generic: Dialect = {
   cacheControl: false,
   promptCacheKey: false,
   promptCacheRetention: false,
-  constants: {},
-  reasoningConstants: {},
-  toolStreamConstants: {}
+  storesAnswers: false
 }
 
-/** A vendor that runs its own service: its streams end with a reason. */
+/** A vendor that runs its own service: its streams always end with a finish reason. */
 const vendor: Dialect = { ...generic, finishReason: "always", emptyContent: null }
 
 const openai: Dialect = {
@@ -102,7 +100,7 @@ const openai: Dialect = {
   stopWithReasoning: false,
   promptCacheKey: true,
   promptCacheRetention: true,
-  constants: { store: false }
+  storesAnswers: true
 }
 
 export const dialects: { readonly [Name in DialectName]: Dialect } = {
@@ -121,7 +119,7 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
     ...vendor,
     maxTokens: "max_completion_tokens",
     effort: "levels and none",
-    reasoningConstants: { include_reasoning: true }
+    reasoningSwitch: "include_reasoning"
   },
   mistral: {
     ...vendor,
@@ -145,7 +143,7 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
     promptCacheKey: true,
     affinity: { header: "x-grok-conv-id" }
   },
-  together: { ...vendor, thinkingSwitch: "enabled", thinkTags: true },
+  together: { ...vendor, thinkingSwitch: "reasoning.enabled", thinkTags: true },
   fireworks: {
     ...vendor,
     effort: "levels and none",
@@ -159,7 +157,7 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
     thinkingSwitch: "thinking, kept",
     reasoningEcho: "reasoning_content",
     jsonSchema: false,
-    toolStreamConstants: { tool_stream: true }
+    requestsToolStream: true
   },
   minimax: {
     ...vendor,
@@ -167,11 +165,11 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
     thinkTags: true,
     jsonSchema: false,
     emptyContent: "",
-    reasoningConstants: { reasoning_split: true }
+    reasoningSwitch: "reasoning_split"
   },
   openrouter: {
     ...vendor,
-    thinkingSwitch: "reasoning",
+    thinkingSwitch: "reasoning object",
     effort: "none",
     reasoningEcho: "details",
     audio: { shape: "object", formats: ["mp3", "wav", "m4a", "webm", "ogg", "flac", "opus"] },

@@ -1,6 +1,6 @@
 /**
- * Typed looks into JSON that somebody else wrote. Nothing here throws and nothing is trusted: a value of the wrong type
- * reads as absent. Streams are read through these and not through Schema, because this runs once per chunk.
+ * Typed access to JSON that somebody else wrote. Nothing here throws and nothing is trusted: a value of the wrong type
+ * reads as absent. Streams are read through these functions and not through Schema, because they run once per chunk.
  */
 import { Result } from "effect"
 
@@ -13,28 +13,28 @@ const isFields = (value: unknown): value is Fields =>
 
 export const asObject = (value: unknown): Fields | undefined => (isFields(value) ? value : undefined)
 
-/** The items of an array; none for anything else. */
+/** The items of an array, and no items for any other value. */
 export const asArray = (value: unknown): ReadonlyArray<unknown> => (Array.isArray(value) ? value : [])
 
-/** Those items of an array that are objects. */
+/** The items of an array that are objects. */
 export const asObjects = (value: unknown): ReadonlyArray<Fields> => asArray(value).filter(isFields)
 
-/** A string with something in it. */
+/** A string that is not empty. */
 export const asText = (value: unknown): string | undefined =>
   typeof value === "string" && value !== "" ? value : undefined
 
-/** True for text without a word in it. */
+/** True for text that is empty or only white space. */
 export const isBlank = (text: string): boolean => text.trim() === ""
 
-/** A finite number, also when it was written as a string. */
+/** A finite number, even if it was written as a string. */
 export const asNumber = (value: unknown): number | undefined => {
   if (typeof value === "number") return Number.isFinite(value) ? value : undefined
-  if (typeof value !== "string" || value.trim() === "") return undefined
+  if (typeof value !== "string" || isBlank(value)) return undefined
   const parsed = Number(value)
   return Number.isFinite(parsed) ? parsed : undefined
 }
 
-/** The first of `keys` that holds a non-empty text. */
+/** The first text that is not empty among the members named by `keys`. */
 export const firstText = (fields: Fields, keys: ReadonlyArray<string>): string | undefined => {
   for (const key of keys) {
     const text = asText(fields[key])
@@ -43,7 +43,7 @@ export const firstText = (fields: Fields, keys: ReadonlyArray<string>): string |
   return undefined
 }
 
-/** JSON as a value, or `undefined` when it does not parse. */
+/** The value of a JSON text, or `undefined` if it does not parse. */
 export const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -52,7 +52,7 @@ export const parsed = (text: string): unknown => {
   }
 }
 
-/** A JSON object out of one frame of a stream. */
+/** The JSON object in one frame of a stream. */
 export const parsedFrame = (data: string): Result.Result<Fields, Failure> => {
   const fields = asObject(parsed(data))
   return fields === undefined
@@ -60,16 +60,15 @@ export const parsedFrame = (data: string): Result.Result<Fields, Failure> => {
     : Result.succeed(fields)
 }
 
-/** True for text that is one JSON object, which is what the arguments of a tool call have to be. */
+/** True for the text of one JSON object, which the arguments of a tool call have to be. */
 export const isJsonObject = (text: string): boolean =>
   text.trimEnd().endsWith("}") && asObject(parsed(text)) !== undefined
 
-/** The arguments of a tool call as an object. What a model wrote brokenly is shown to it as it was. */
-export const argumentsIn = (written: string): Fields =>
-  written.trim() === "" ? {} : (asObject(parsed(written)) ?? { _raw: written })
+/** The arguments of a tool call as an object. Text that is not one goes back to the model under `_raw`. */
+export const argumentsIn = (text: string): Fields => (isBlank(text) ? {} : (asObject(parsed(text)) ?? { _raw: text }))
 
-/** Arguments go back as they came; only what no server could read is wrapped. */
-export const readableArguments = (written: string): string => {
-  if (written.trim() === "") return "{}"
-  return isJsonObject(written) ? written : JSON.stringify({ _raw: written })
+/** The arguments of a tool call as text: byte for byte as the model wrote them, unless no server could parse that. */
+export const readableArguments = (text: string): string => {
+  if (isBlank(text)) return "{}"
+  return isJsonObject(text) ? text : JSON.stringify({ _raw: text })
 }

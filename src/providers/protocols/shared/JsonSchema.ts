@@ -1,4 +1,4 @@
-/** Where JSON Schemas hold further schemas, so that keywords and the names of properties are not mistaken. */
+/** Where a JSON Schema holds further schemas, so that a property is never mistaken for a keyword of the same name. */
 import { asArray, asObject, type Fields } from "./Field.ts"
 
 /** Keywords that hold one schema, a list of them, or a record of them. */
@@ -6,8 +6,8 @@ const single = new Set(["items", "additionalProperties", "contains", "not", "if"
 const several = new Set(["anyOf", "oneOf", "allOf", "prefixItems"])
 const named = new Set(["properties", "patternProperties", "$defs", "definitions"])
 
-/** The value of a keyword with `rewrite` applied to the schemas directly within it. */
-export const within = (key: string, value: unknown, rewrite: (schema: Fields) => Fields): unknown => {
+/** The value of the keyword `key`, with `rewrite` applied to the schemas directly within it. */
+export const rewriteSubschemas = (key: string, value: unknown, rewrite: (schema: Fields) => Fields): unknown => {
   const one = (schema: unknown): unknown => {
     const fields = asObject(schema)
     return fields ? rewrite(fields) : schema

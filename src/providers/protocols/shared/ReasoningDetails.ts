@@ -1,6 +1,7 @@
 /**
- * Origin stamps on reasoning details. A signed or encrypted block is valid only for the model that made it, so a block
- * leaves with its origin in `id` (`<origin>#<native id>`), which every known client hands back, and returns only there.
+ * The origin of reasoning details. A signed or encrypted block is valid only for the model that made it, so the gateway
+ * writes the origin into its `id` (`<origin>#<native id>`), which every known client hands back. Such a block is sent
+ * to its origin again and to no other model.
  */
 import { hash } from "node:crypto"
 
@@ -8,20 +9,20 @@ import type { AssistantMessage, ReasoningDetail } from "../../../domain/Conversa
 
 const separator = "#"
 
-/** `detail` marked as made by `origin`. Clients take encrypted blocks of one id for one block, so each gets its own. */
+/** `detail`, marked as made by `origin`. Clients merge encrypted blocks that share an id, so each gets its own. */
 export const stampOrigin = (origin: string, detail: ReasoningDetail): ReasoningDetail => ({
   ...detail,
-  id: `${origin}${separator}${nativeIdOf(detail) ?? madeUpIdOf(detail)}`
+  id: `${origin}${separator}${nativeIdOf(detail) ?? substituteIdOf(detail)}`
 })
 
 const nativeIdOf = ({ id }: ReasoningDetail): string | undefined =>
   typeof id === "string" && id !== "" ? id : undefined
 
-/** No native id begins with the separator: by it a made-up one is known, and left out again. */
-const madeUpIdOf = ({ data, type }: ReasoningDetail): string =>
+/** It begins with the separator, as no native id does, so that it is recognised and removed when it comes back. */
+const substituteIdOf = ({ data, type }: ReasoningDetail): string =>
   type === "reasoning.encrypted" ? `${separator}${hash("sha256", String(data), "hex").slice(0, 16)}` : ""
 
-/** The blocks of a message that `origin` made, as it made them; blocks of other origins are left out. */
+/** The blocks of a message that `origin` made, with the ids it gave them. Blocks of other origins are left out. */
 export const detailsFrom = (origin: string, message: AssistantMessage): ReadonlyArray<ReasoningDetail> =>
   message.reasoningDetails.flatMap((detail) => {
     const id = detail["id"]

@@ -1,10 +1,12 @@
 /**
- * How much one call shall think, in the terms of the model that is called. The wish of the request never fails here: it
- * becomes the nearest thing the model can do, because routing has already kept to models of the asked tier.
+ * How much one call should think, in the terms of the model that is called. What the client requested never fails here:
+ * it becomes the nearest setting the model has, because routing has already kept to models of the requested tier.
  */
 import type { ReasoningAbility } from "../../../catalog/Model.ts"
 import { type Effort, effortOfBudget, isOptOut, nearestEffort } from "../../../domain/Reasoning.ts"
 import type { WireCall } from "../Protocol.ts"
+import type { Dialect } from "./Dialects.ts"
+import { outputLimit } from "./OutputLimits.ts"
 
 export type EffortLevel = ReasoningAbility["efforts"][number]
 
@@ -20,7 +22,7 @@ export type Thinking =
       readonly budget?: number
     }
 
-/** Budgets in tokens for models that know no levels; a convention, not a vendor's fact. */
+/** Budgets in tokens for models that know no levels. These are our convention and no vendor's fact. */
 const budgetOfEffort = {
   none: 0,
   minimal: 1_024,
@@ -30,28 +32,25 @@ const budgetOfEffort = {
   xhigh: 32_768
 } as const satisfies Record<Effort, number>
 
-/** Tokens that stay for the visible answer beside a thinking budget. */
+/** Tokens that are kept for the visible answer beside a thinking budget. */
 const answerTokens = 1_024
-
-/** The most this call may produce: what the client allows, and never more than the endpoint can. */
-export const outputLimit = (call: WireCall): number =>
-  Math.min(call.request.maxOutputTokens ?? call.maxOutputTokens, call.maxOutputTokens)
 
 export const thinkingOf = (call: WireCall): Thinking => {
   const { support } = call.model.reasoning
   if (support === "none") return { state: "unset" }
-  const wish = wishOf(call)
-  if (wish === undefined) return support === "always" ? on(call, undefined) : { state: "unset" }
-  if (wish.effort === "none") return support === "always" ? on(call, wish) : { state: "off" }
-  return on(call, wish)
+  const requested = requestedThinking(call)
+  if (requested === undefined) return support === "always" ? thinkingOn(call, undefined) : { state: "unset" }
+  if (requested.effort === "none") return support === "always" ? thinkingOn(call, requested) : { state: "off" }
+  return thinkingOn(call, requested)
 }
 
-interface Wish {
+interface RequestedThinking {
   readonly effort: Effort
+  /** A budget in tokens, if the client gave one. */
   readonly tokens?: number
 }
 
-const wishOf = (call: WireCall): Wish | undefined => {
+const requestedThinking = (call: WireCall): RequestedThinking | undefined => {
   const { reasoning } = call.request
   if (reasoning === undefined) return undefined
   const { effort, enabled, maxTokens } = reasoning
@@ -62,12 +61,18 @@ const wishOf = (call: WireCall): Wish | undefined => {
   return enabled === true ? { effort: "medium" } : undefined
 }
 
-const on = (call: WireCall, wish: Wish | undefined): Thinking => {
+const thinkingOn = (call: WireCall, requested: RequestedThinking | undefined): Thinking => {
   const { budgetTokens, efforts, support } = call.model.reasoning
-  const effort = wish && nearestEffort(wish.effort, efforts)
-  if (budgetTokens === undefined || wish === undefined) return { state: "on", ...(effort && { effort }) }
+  const effort = requested && nearestEffort(requested.effort, efforts)
+  if (budgetTokens === undefined || requested === undefined) return { state: "on", ...(effort && { effort }) }
   const most = Math.min(budgetTokens.max, outputLimit(call) - answerTokens)
   if (most < budgetTokens.min) return support === "always" ? { state: "on" } : { state: "off" }
-  const budget = Math.max(budgetTokens.min, Math.min(wish.tokens ?? budgetOfEffort[wish.effort], most))
-  return { state: "on", budget, ...(effort && { effort }) }
+  const wanted = requested.tokens ?? budgetOfEffort[requested.effort]
+  return { state: "on", budget: Math.max(budgetTokens.min, Math.min(wanted, most)), ...(effort && { effort }) }
+}
+
+/** The effort of OpenAI's protocols, as far as the server knows the parameter: `none` switches thinking off. */
+export const openAiEffort = (dialect: Dialect, thinking: Thinking): EffortLevel | "none" | undefined => {
+  if (thinking.state === "off") return dialect.effort === "levels and none" ? "none" : undefined
+  return thinking.state === "on" && dialect.effort !== "none" ? thinking.effort : undefined
 }

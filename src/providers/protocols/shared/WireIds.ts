@@ -1,28 +1,28 @@
 /**
- * Ids in the form a provider takes. A conversation may move between providers, so an id that one of them made can be
- * too long or hold signs another refuses. The same id always becomes the same wire id within a request, which keeps
- * calls and results together and the cached prefix unchanged.
+ * Ids of tool calls in the form a provider accepts. A conversation may move between providers, so an id that one of
+ * them made can be too long for another or hold characters that it refuses. Within a request the same id always becomes
+ * the same wire id, which keeps calls and results together and leaves the cached prefix unchanged.
  */
 import { createHash } from "node:crypto"
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-/** `length` signs of `[a-zA-Z0-9]` that stand for `text`. At most 32. */
+/** A digest of `text` in `length` letters and digits; `length` is at most 32. */
 export const digest = (text: string, length: number): string =>
   Array.from(createHash("sha256").update(text).digest().subarray(0, length), (byte) => base62[byte % 62]).join("")
 
 interface IdRule {
   readonly accepts: RegExp
-  /** `attempt` counts up from 0 while the result is taken by another id. */
+  /** `attempt` counts up from 0 for as long as another id has the result already. */
   readonly rewrite: (id: string, attempt: number) => string
 }
 
 export const idRules = {
-  /** OpenAI: at most 40 signs. */
+  /** OpenAI: at most 40 characters. */
   short: { accepts: /^[^]{1,40}$/, rewrite: (id, attempt) => `call_${digest(`${attempt}${id}`, 24)}` },
-  /** Mistral: nine letters or digits. */
+  /** Mistral: exactly nine letters or digits. */
   nine: { accepts: /^[a-zA-Z0-9]{9}$/, rewrite: (id, attempt) => digest(`${attempt}${id}`, 9) },
-  /** Anthropic: at most 64 of a small alphabet. */
+  /** Anthropic, Bedrock and the Responses API: at most 64 letters, digits, underscores and hyphens. */
   plain: {
     accepts: /^[a-zA-Z0-9_-]{1,64}$/,
     rewrite: (id, attempt) =>
@@ -33,7 +33,7 @@ export const idRules = {
 } as const satisfies Record<string, IdRule>
 export type IdRuleName = keyof typeof idRules
 
-/** Translates the tool call ids of one request. */
+/** Translates the tool call ids of one request. The function remembers the ids it has given out. */
 export const wireIds = (name: IdRuleName): ((id: string) => string) => {
   const rule: IdRule = idRules[name]
   const given = new Map<string, string>()
@@ -48,9 +48,3 @@ export const wireIds = (name: IdRuleName): ((id: string) => string) => {
     return wire
   }
 }
-
-/** OpenAI refuses cache keys that are longer. */
-const cacheKeyLength = 64
-
-/** A cache key as short as providers want it. */
-export const cacheKey = (key: string): string => (key.length <= cacheKeyLength ? key : digest(key, 32))

@@ -5,7 +5,7 @@ import type { ChatRequest, Message } from "../../../../src/domain/Conversation.t
 import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import type { Reasoning } from "../../../../src/domain/Reasoning.ts"
 import { openAiChat } from "../../../../src/providers/protocols/openai-chat/OpenAiChat.ts"
-import { bodyOf, callOf, decoded, completed, failing, thinker, user } from "../wire.ts"
+import { asSent, bodyOf, callOf, decoded, completed, failing, thinker, user } from "../wire.ts"
 
 const asked = (dialect: DialectName, request: Partial<ChatRequest>, model = {}): JsonObject =>
   bodyOf(openAiChat, callOf({ dialect, request, model }))
@@ -175,7 +175,8 @@ it("keeps a session together where the provider can", () => {
   const said = (dialect: DialectName, request = {}) => {
     const result = encoded(dialect, request)
     if (result._tag === "Failure") throw result.failure
-    const { body, headers } = result.success
+    const { headers } = result.success
+    const body = asSent(result.success.body)
     return [body["prompt_cache_key"], body["session_id"], ...Object.entries(headers).flat()]
   }
   assert.deepStrictEqual(said("openai"), ["aff", undefined])

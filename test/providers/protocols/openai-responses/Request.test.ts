@@ -5,7 +5,7 @@ import type { AssistantMessage, ChatRequest, Message, ReasoningDetail } from "..
 import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import type { Reasoning } from "../../../../src/domain/Reasoning.ts"
 import { openAiResponses } from "../../../../src/providers/protocols/openai-responses/OpenAiResponses.ts"
-import { bodyOf, callOf, failing, thinker, user } from "../wire.ts"
+import { asSent, bodyOf, callOf, failing, thinker, user } from "../wire.ts"
 
 const asked = (request: Partial<ChatRequest>, model = {}, dialect: DialectName = "openai"): JsonObject =>
   bodyOf(openAiResponses, callOf({ dialect, request, model }))
@@ -181,7 +181,7 @@ it("keeps a session together by the client's key, else by its affinity, and Grok
   const wire = (dialect: DialectName, request: Partial<ChatRequest> = {}) =>
     openAiResponses.encode(callOf({ dialect, request, affinity: "session" }))
   const sent = (result: ReturnType<typeof wire>) =>
-    result._tag === "Success" ? [result.success.body["prompt_cache_key"], result.success.headers] : []
+    result._tag === "Success" ? [asSent(result.success.body)["prompt_cache_key"], result.success.headers] : []
   assert.deepStrictEqual(sent(wire("openai")), ["session", {}])
   assert.deepStrictEqual(sent(wire("openai", { promptCacheKey: "mine" })), ["mine", {}])
   assert.deepStrictEqual(sent(wire("xai")), ["session", { "x-grok-conv-id": "session" }])

@@ -1,21 +1,27 @@
 /**
- * Where a prompt shall be cached. A client may mark more places than providers take, and in an order they refuse; which
- * marks are kept is settled here, and `cache_control` is written as Anthropic and OpenRouter write it.
+ * Where a prompt should be cached. A client may mark more places than providers accept, and in an order they refuse.
+ * Which marks are kept is decided here; `cache_control` is written as Anthropic and OpenRouter write it.
  */
 import type { CacheControl, ChatRequest, ContentPart, TextPart } from "../../../domain/Conversation.ts"
-import type { JsonObject } from "../../../domain/JsonObject.ts"
 import { isBlank } from "./Field.ts"
 
-/** Five minutes is what leaving the time out means. */
-export const ephemeral = (control: CacheControl): JsonObject =>
-  control.ttl === "1h" ? { type: "ephemeral", ttl: "1h" } : { type: "ephemeral" }
+/** The `cache_control` member. Without `ttl` a prefix is cached for five minutes. */
+export interface EphemeralCacheControl {
+  readonly type: "ephemeral"
+  readonly ttl: "1h" | undefined
+}
+
+export const ephemeral = ({ ttl }: CacheControl): EphemeralCacheControl => ({
+  type: "ephemeral",
+  ttl: ttl === "1h" ? "1h" : undefined
+})
 
 /** Anthropic and Bedrock refuse more breakpoints in one request. */
 const maxBreakpoints = 4
 
 /**
- * Which text parts carry a breakpoint. The last ones win, because what they cover includes what earlier ones cover; and
- * an hour after five minutes is refused, so it becomes five minutes.
+ * Which text parts carry a breakpoint. The last ones win, because what they cover includes what earlier ones cover. An
+ * hour after five minutes is refused, so it becomes five minutes.
  */
 export const breakpoints = ({ cacheControl, messages }: ChatRequest): ReadonlyMap<TextPart, CacheControl> => {
   const marked = messages
@@ -32,7 +38,7 @@ export const breakpoints = ({ cacheControl, messages }: ChatRequest): ReadonlyMa
   )
 }
 
-/** The automatic breakpoint stands last, so it too may not outlive an earlier one. */
+/** The breakpoint for the whole prompt stands last, so it too may not last longer than an earlier one. */
 export const automaticBreakpoint = ({ cacheControl, messages }: ChatRequest): CacheControl | undefined =>
   cacheControl &&
   (messages.some((message) =>

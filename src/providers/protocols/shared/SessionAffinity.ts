@@ -1,0 +1,23 @@
+/**
+ * Keeps the requests of one session on the provider's warm cache. The affinity key is opaque and bound to the
+ * organization; the client's own session id is never sent.
+ */
+import type { WireCall } from "../Protocol.ts"
+import type { Dialect } from "./Dialects.ts"
+import { digest } from "./WireIds.ts"
+
+/** The header in which the server wants the key, if it wants one. */
+export const affinityHeaders = ({ affinity }: WireCall, dialect: Dialect): { readonly [name: string]: string } => {
+  const header = dialect.affinity?.header
+  return header !== undefined && affinity !== undefined ? { [header]: affinity } : {}
+}
+
+/** OpenAI refuses longer cache keys. */
+const maxCacheKeyLength = 64
+
+/** The `prompt_cache_key` member: the client's key, or else the affinity key of the session. */
+export const promptCacheKey = ({ affinity, request }: WireCall, dialect: Dialect): string | undefined => {
+  const key = request.promptCacheKey ?? affinity
+  if (!dialect.promptCacheKey || key === undefined) return undefined
+  return key.length <= maxCacheKeyLength ? key : digest(key, 32)
+}

@@ -1,0 +1,76 @@
+/**
+ * The shape that Anthropic, Gemini and Bedrock want of a conversation: system prompts apart from it, and turns that
+ * alternate between user and model, the first and the last of them the user's. The sentences that are added to a
+ * conversation here never change, because a cached prefix must stay the same.
+ */
+import type { Message, SystemMessage, ToolCall, ToolMessage } from "../../../domain/Conversation.ts"
+
+/** Opens or closes a conversation that the model's own words would open or close. */
+export const continuePrompt = "Continue."
+
+/** Introduces images and audio that a tool returned, where tool results hold only text. */
+export const toolMediaIntroduction = "From the tool results above:"
+
+/** Answers a tool call whose result the client did not send, where every call must have one. */
+export const missingToolResult = "The tool gave no result."
+
+/** A system message between the turns goes into the user's turn: not every model knows the role there. */
+export const systemTags = { open: "<system>", close: "</system>" } as const
+
+/** A conversation, split after the system messages it begins with. */
+export interface SplitConversation {
+  readonly system: ReadonlyArray<SystemMessage>
+  readonly rest: ReadonlyArray<Message>
+}
+
+export const splitSystem = (messages: ReadonlyArray<Message>): SplitConversation => {
+  const system: Array<SystemMessage> = []
+  for (const message of messages) {
+    if (message.role !== "system") break
+    system.push(message)
+  }
+  return { system, rest: messages.slice(system.length) }
+}
+
+/** What one message adds to the conversation: nothing, if `parts` is empty. */
+export interface TurnAddition<Role extends string, Part> {
+  readonly role: Role
+  readonly parts: ReadonlyArray<Part>
+}
+
+export interface AlternatingTurn<Role extends string, Part> {
+  readonly role: Role
+  readonly parts: Array<Part>
+}
+
+/** Merges neighbours of one role. `filler` is the user's turn where a conversation would begin or end without one. */
+export const alternatingTurns = <Role extends string, Part>(
+  additions: Iterable<TurnAddition<Role | "user", Part>>,
+  filler: Part
+): Array<AlternatingTurn<Role | "user", Part>> => {
+  const turns: Array<AlternatingTurn<Role | "user", Part>> = []
+  for (const { parts, role } of additions) {
+    const last = turns.at(-1)
+    if (parts.length === 0) continue
+    if (last?.role === role) last.parts.push(...parts)
+    else turns.push({ role, parts: [...parts] })
+  }
+  if (turns[0]?.role !== "user") turns.unshift({ role: "user", parts: [filler] })
+  if (turns.at(-1)?.role !== "user") turns.push({ role: "user", parts: [filler] })
+  return turns
+}
+
+/** Results by the call they answer. Ids may recur in later turns, so an id alone does not identify a call. */
+export type ToolResults = ReadonlyMap<ToolCall, ToolMessage>
+
+/** A result belongs to the last call before it that has its id; results need not follow their calls directly. */
+export const toolResultsIn = (messages: ReadonlyArray<Message>): ToolResults => {
+  const callOfId = new Map<string, ToolCall>()
+  const results = new Map<ToolCall, ToolMessage>()
+  for (const message of messages) {
+    if (message.role === "assistant") for (const call of message.toolCalls) callOfId.set(call.id, call)
+    const call = message.role === "tool" ? callOfId.get(message.toolCallId) : undefined
+    if (message.role === "tool" && call !== undefined) results.set(call, message)
+  }
+  return results
+}
