@@ -1,23 +1,24 @@
 /**
- * The contract's six reasoning rules as pure functions.
+ * The six rules of the API about reasoning, as pure functions.
  *
- * A request says how much a model should think in two equivalent ways, `reasoning` and `reasoning_effort`. They become
- * one `Reasoning` here, before anything else looks at the request, and the tier that routing may use follows from it.
+ * A request states how much a model should think in two equivalent ways, `reasoning` and `reasoning_effort`. They
+ * become one `Reasoning` here before anything else looks at the request, and the tier for routing follows from it.
  */
 
 export const efforts = ["none", "minimal", "low", "medium", "high", "xhigh"] as const
 export type Effort = (typeof efforts)[number]
 
-/** What the request asks for. A field is present only when the request determined it. */
+/** What the client requested. A field is present only if the request determines it. */
 export interface Reasoning {
   readonly effort?: Effort
+  /** A thinking budget in tokens. */
   readonly maxTokens?: number
   readonly enabled?: boolean
-  /** Think, but do not return the thinking. */
+  /** The model thinks, but its thinking is not returned. */
   readonly exclude: boolean
 }
 
-/** How much thinking a candidate must be able to do; models are eligible per tier. */
+/** How much thinking a candidate must be able to do. A model is eligible for each tier separately. */
 export type ReasoningTier = "none" | "low" | "high"
 
 export interface ReasoningFields {
@@ -30,12 +31,12 @@ export interface ReasoningFields {
   readonly reasoningEffort?: Effort
 }
 
-/** Where `max_tokens` alone turns from a little thinking into a lot. */
+/** The smallest `max_tokens`, given alone, that means the high tier. */
 const highTierFromTokens = 4_096
 
 /**
- * Rules 1 to 6. A pair that is fully omitted means high effort when the request is routed, and stays unset on a direct
- * call; any `reasoning` object counts as present, and wins over `reasoning_effort`.
+ * Rules 1 to 6. If both fields are omitted, a routed request gets high effort and a direct call leaves reasoning unset.
+ * Any `reasoning` object counts as present and takes precedence over `reasoning_effort`.
  */
 export const normalise = (fields: ReasoningFields, options: { readonly routed: boolean }): Reasoning | undefined => {
   const { reasoning, reasoningEffort } = fields
@@ -57,7 +58,7 @@ const tierOfEffort = {
   xhigh: "high"
 } as const satisfies Record<Effort, ReasoningTier>
 
-/** The tier that restricts candidates, or `undefined` when the request leaves the choice open (`{}`, `{exclude}`). */
+/** The tier that candidates must serve, or `undefined` if the request leaves it open (`{}`, `{exclude}`). */
 export const reasoningTierOf = (reasoning: Reasoning | undefined): ReasoningTier | undefined => {
   if (reasoning === undefined) return undefined
   if (isOptOut(reasoning)) return "none"
@@ -68,17 +69,17 @@ export const reasoningTierOf = (reasoning: Reasoning | undefined): ReasoningTier
 }
 
 /**
- * The nearest level a model supports: the highest at or below the wish, else the lowest above it. `max`, which only
- * models know, counts as the level above `xhigh`. `undefined` when the model knows no levels.
+ * The level nearest to `requested` that a model supports: the highest at or below it, or else the lowest above it.
+ * `max`, which only models know, counts as the level above `xhigh`. `undefined` if the model knows no levels.
  */
 export const nearestEffort = <Level extends string>(
-  wish: Effort,
+  requested: Effort,
   supported: ReadonlyArray<Level>
 ): Level | undefined => {
   const order: ReadonlyArray<string> = [...efforts, "max"]
   const known = supported.filter((level) => order.includes(level)).sort((a, b) => order.indexOf(a) - order.indexOf(b))
-  const wished = order.indexOf(wish)
-  return known.findLast((level) => order.indexOf(level) <= wished) ?? known[0]
+  const limit = order.indexOf(requested)
+  return known.findLast((level) => order.indexOf(level) <= limit) ?? known[0]
 }
 
 const effortByShare: ReadonlyArray<readonly [share: number, effort: Effort]> = [
@@ -89,7 +90,7 @@ const effortByShare: ReadonlyArray<readonly [share: number, effort: Effort]> = [
   [0, "minimal"]
 ]
 
-/** The effort that fits a thinking budget, as a share of everything the model may produce. */
+/** The effort that corresponds to a thinking budget, by its share of the tokens that the model may produce. */
 export const effortOfBudget = (budgetTokens: number, outputTokens: number): Effort => {
   if (budgetTokens <= 0) return "none"
   const share = budgetTokens / Math.max(outputTokens, 1)
