@@ -1,9 +1,10 @@
 /**
- * A wire protocol as a pure translation: the gateway's request to the provider's body, the provider's answer, stream or
- * error to the gateway's events and failures. A protocol knows no URL, key, price or organization.
+ * A wire protocol as a pure translation: the gateway's request to the provider's body, and the provider's answer,
+ * stream or error to the gateway's events and failures. A protocol knows no URL, key, price or organization.
  *
- * All protocol files have the same sections in the same order (fields, request body, response, stream step, finish,
- * errors, protocol), so that two of them can be read side by side.
+ * Each protocol has a folder with the same files, so that two of them can be read side by side: `Body` (the types of
+ * the request), `Request`, `Content` (the messages in it), `Response`, `Usage`, `Errors`, and a file named for the
+ * protocol that puts them together.
  */
 import type { Result } from "effect"
 
@@ -23,33 +24,37 @@ export interface WireCall {
   readonly upstream: string
   readonly maxOutputTokens: number
   readonly dialect: DialectName
-  /** Stamped on reasoning details, and compared when they come back: `<provider>/<upstream>`. */
+  /** `<provider>/<upstream>`: written on reasoning details, and compared when they come back. */
   readonly origin: string
-  /** Opaque cache affinity key of the session, already bound to the organization. */
+  /** The cache affinity key of the session. It is opaque and already bound to the organization. */
   readonly affinity?: string
 }
 
-/** A form with one file. All names in it are the gateway's own words and hold nothing that needs quoting. */
+/** A form with one file. All names in it are the gateway's own, so none of them needs quoting. */
 export interface MultipartForm {
   readonly fields: { readonly [name: string]: string }
   readonly file: {
     readonly field: string
     readonly name: string
+    /** MIME type. */
     readonly media: string
     readonly bytes: Uint8Array
   }
 }
 
-/** How bytes of a stream become frames. */
+/** How the bytes of a stream are split into frames. */
 export type FramingName = "sse" | "aws-event-stream"
 
-/** `Body`: an object goes as JSON, a form as `multipart/form-data`. */
+/**
+ * One HTTP request. A `MultipartForm` is sent as `multipart/form-data`. Any other body is sent as JSON, in which
+ * members that are `undefined` do not occur.
+ */
 export interface WireRequest<Body extends object = object> {
   /** Appended to the provider's base URL. */
   readonly path: string
   readonly headers: { readonly [name: string]: string }
   readonly body: Body
-  /** Of the answer, if it is a stream. Default: server-sent events. */
+  /** The framing of the answer, if it is a stream. Server-sent events by default. */
   readonly framing?: FramingName
 }
 
@@ -79,14 +84,14 @@ export interface StreamReader {
 
 /**
  * What a protocol does with each field of our request; the compiler refuses a protocol that leaves one out. A `refused`
- * field cannot be expressed: it is left out when it is only a hint, and the target refuses the call when it is not.
+ * field has no counterpart. It is dropped if it is only a hint; otherwise the call is refused before it is made.
  */
 export type Treatment = "sent" | "translated" | "refused"
 export type FieldTable = { readonly [Field in keyof Required<ChatRequest>]: Treatment }
 
 export interface Protocol {
   readonly fields: FieldTable
-  /** False where images go as bytes only: then `encode` sees none but data URIs. */
+  /** False where the API takes images only as data: then `encode` is given images as data URIs and no others. */
   readonly takesImageUrls: boolean
   readonly encode: (call: WireCall) => Result.Result<WireRequest, Failure>
   /** A whole answer with a success status, already parsed as JSON. */
@@ -95,7 +100,7 @@ export interface Protocol {
   readonly failure: (response: ErrorResponse) => Failure
 }
 
-/** One transcription at one endpoint that does nothing else. */
+/** One transcription at one endpoint of a model that does nothing but transcribe. */
 export interface SpeechCall {
   readonly request: TranscriptionRequest
   /** The model's name at this provider. */
@@ -105,7 +110,7 @@ export interface SpeechCall {
 
 /** A protocol for models that only turn audio into text. */
 export interface TranscriptionProtocol {
-  /** The length is measured for our own books. */
+  /** `length` is missing because it is never sent: it is measured for billing. */
   readonly fields: { readonly [Field in Exclude<keyof TranscriptionRequest, "length">]-?: Treatment }
   readonly encode: (call: SpeechCall) => WireRequest<MultipartForm>
   /** A whole answer with a success status, already parsed as JSON. */

@@ -1,4 +1,4 @@
-/** All protocols by name. The compiler refuses a protocol name of the catalog that is missing here. */
+/** All protocols by name. A protocol name of the catalog that is missing here does not compile. */
 import type { ChatProtocolName, TranscriptionProtocolName } from "../../catalog/Model.ts"
 import { anthropicMessages } from "./anthropic-messages/AnthropicMessages.ts"
 import { bedrockConverse } from "./bedrock-converse/BedrockConverse.ts"

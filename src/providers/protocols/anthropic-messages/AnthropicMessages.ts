@@ -1,6 +1,6 @@
 /**
- * Anthropic's Messages API, for Anthropic and for servers that copy it. The gateway never weakens a request in silence:
- * what this protocol has no word for is said in its system prompt, dropped where the contract allows, or refused.
+ * Anthropic's Messages API, for Anthropic and for servers that copy it. No request is weakened silently: what the API
+ * has no parameter for goes into the system prompt, is dropped if it is only a hint, or is refused.
  */
 import type { FieldTable, Protocol } from "../Protocol.ts"
 import { failureOfResponse } from "../shared/ErrorClassifier.ts"
@@ -23,7 +23,7 @@ const fields: FieldTable = {
   cacheControl: "translated",
   promptCacheKey: "refused",
   promptCacheRetention: "refused",
-  // `metadata.user_id` names an end user and is no place for a session.
+  // `metadata.user_id` identifies an end user, which a session is not.
   sessionId: "refused"
 }
 

@@ -1,6 +1,6 @@
 /**
- * Amazon Bedrock's Converse, one protocol for models of many makers. The gateway never weakens a request in silence:
- * what this protocol has no word for is said in its prompt, dropped where the contract allows, or refused.
+ * Amazon Bedrock's Converse, one protocol for models of many makers. No request is weakened silently: what the API has
+ * no parameter for goes into the prompt, is dropped if it is only a hint, or is refused.
  */
 import type { FieldTable, Protocol } from "../Protocol.ts"
 import { failureOf } from "./Errors.ts"
@@ -11,7 +11,7 @@ const fields: FieldTable = {
   messages: "translated",
   tools: "translated",
   toolChoice: "translated",
-  // There is no switch; calls after the first are left out of the answer.
+  // The API has no such parameter; calls after the first are left out of the answer.
   parallelToolCalls: "translated",
   responseFormat: "translated",
   reasoning: "translated",

@@ -67,7 +67,7 @@ const claude: ModelFamily = {
 const nova: ModelFamily = {
   ...other,
   // The client relies on its limit, so the limit is kept and the effort is lowered to one that allows it.
-  thinking: (call) => {
+  thinking: (call): Thinking => {
     const thinking = thinkingOf(call)
     return !nova.acceptsLimits(thinking) && call.request.maxOutputTokens !== undefined
       ? { state: "on", effort: "medium" }

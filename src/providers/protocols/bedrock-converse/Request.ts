@@ -29,12 +29,13 @@ const acceptedInput: AcceptedInput = {
 export const encode = (call: WireCall): Result.Result<WireRequest<RequestBody>, Failure> => {
   const failure = unsupportedFailure(call, acceptedInput)
   if (failure !== undefined) return Result.fail(failure)
-  return Result.succeed({
+  const wire: WireRequest<RequestBody> = {
     path: `/model/${encodeURIComponent(call.upstream)}/${call.stream ? "converse-stream" : "converse"}`,
     headers: {},
     framing: "aws-event-stream",
     body: bodyOf(call)
-  })
+  }
+  return Result.succeed(wire)
 }
 
 const bodyOf = (call: WireCall): RequestBody => {

@@ -1,6 +1,6 @@
 /**
- * Google's generateContent, as the Gemini API serves it. The gateway never weakens a request in silence: what this
- * protocol has no word for is said in its system instruction, dropped where the contract allows, or refused.
+ * Google's generateContent, as the Gemini API serves it. No request is weakened silently: what the API has no parameter
+ * for goes into the system instruction, is dropped if it is only a hint, or is refused.
  */
 import type { FieldTable, Protocol } from "../Protocol.ts"
 import { failureOf } from "./Errors.ts"
@@ -11,7 +11,7 @@ const fields: FieldTable = {
   messages: "translated",
   tools: "translated",
   toolChoice: "translated",
-  // There is no switch; calls after the first are left out of the answer.
+  // The API has no such parameter; calls after the first are left out of the answer.
   parallelToolCalls: "translated",
   responseFormat: "translated",
   reasoning: "translated",
@@ -21,7 +21,7 @@ const fields: FieldTable = {
   stop: "sent",
   frequencyPenalty: "sent",
   presencePenalty: "sent",
-  // Prefixes are cached without being asked.
+  // Prefixes are cached automatically.
   cacheControl: "refused",
   promptCacheKey: "refused",
   promptCacheRetention: "refused",

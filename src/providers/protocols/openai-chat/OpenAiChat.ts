@@ -1,6 +1,6 @@
 /**
- * OpenAI's chat completions, for OpenAI and for every server that copies it. Whatever differs between those servers is
- * in `Dialects`; nothing else in these files may ask which server it talks to.
+ * OpenAI's chat completions, for OpenAI and for every server that copies it. What differs between those servers is in
+ * `Dialects`; no other file of this folder may depend on which server it talks to.
  */
 import type { FieldTable, Protocol } from "../Protocol.ts"
 import { failureOfResponse } from "../shared/ErrorClassifier.ts"
@@ -23,7 +23,7 @@ const fields: FieldTable = {
   cacheControl: "translated",
   promptCacheKey: "sent",
   promptCacheRetention: "sent",
-  // As the cache affinity that the call carries: the client's own id never leaves the house.
+  // Sent as the cache affinity key of the call; the client's own id is never sent.
   sessionId: "translated"
 }
 

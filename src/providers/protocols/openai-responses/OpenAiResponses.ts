@@ -1,6 +1,6 @@
 /**
- * OpenAI's Responses API, for OpenAI, Azure and xAI. Nothing is kept at the provider: every request carries the whole
- * conversation, with the reasoning that the model gave out encrypted, and only that model gets it back.
+ * OpenAI's Responses API, for OpenAI, Azure and xAI. The provider stores nothing: every request carries the whole
+ * conversation, and with it the encrypted reasoning that the model returned. Only that model gets it back.
  */
 import type { FieldTable, Protocol } from "../Protocol.ts"
 import { failureOfResponse } from "../shared/ErrorClassifier.ts"
@@ -17,15 +17,15 @@ const fields: FieldTable = {
   maxOutputTokens: "translated",
   temperature: "sent",
   topP: "sent",
-  // The API has no word for it: the gateway cuts the text by itself.
+  // The API knows no stop sequences, so the gateway cuts the text at them.
   stop: "translated",
   frequencyPenalty: "refused",
   presencePenalty: "refused",
-  // Marks on parts, for the models that take them; prompts are cached without being asked to.
+  // Breakpoints on parts, for models that accept them; without any, prompts are cached automatically.
   cacheControl: "translated",
   promptCacheKey: "sent",
   promptCacheRetention: "sent",
-  // As the cache affinity that the call carries: the client's own id never leaves the house.
+  // Sent as the cache affinity key of the call; the client's own id is never sent.
   sessionId: "translated"
 }
 
