@@ -11,7 +11,7 @@ import {
   reasoningTierOf
 } from "../../src/domain/Reasoning.ts"
 
-/** The contract's rules on a routed request: the fields, what they become, and the tier they restrict to. */
+/** The rules for a routed request: its fields, what they become, and the tier that candidates must serve. */
 const routed: ReadonlyArray<
   readonly [fields: ReasoningFields, normalised: object | undefined, tier: ReasoningTier | undefined]
 > = [
@@ -44,15 +44,15 @@ describe("Reasoning", () => {
     })
   }
 
-  it("leaves an omitted pair unset on a direct call, and reads the rest alike", () => {
+  it("leaves reasoning unset if a direct call omits both fields, and reads all else as on a routed request", () => {
     assert.isUndefined(normalise({}, { routed: false }))
     for (const [fields] of routed.slice(1)) {
       assert.deepStrictEqual(normalise(fields, { routed: false }), normalise(fields, { routed: true }))
     }
   })
 
-  it("takes the nearest level a model knows, at or below the wish if there is one", () => {
-    const nearest = (wish: Effort, ...levels: ReadonlyArray<string>) => nearestEffort(wish, levels)
+  it("chooses the nearest level a model knows, at or below the requested one if possible", () => {
+    const nearest = (requested: Effort, ...levels: ReadonlyArray<string>) => nearestEffort(requested, levels)
     assert.strictEqual(nearest("medium", "high", "low"), "low")
     assert.strictEqual(nearest("low", "max", "high"), "high")
     assert.strictEqual(nearest("xhigh", "low", "high", "max"), "high")
@@ -61,7 +61,7 @@ describe("Reasoning", () => {
     assert.isUndefined(nearest("high"))
   })
 
-  it("turns a budget into a higher effort the larger its share of the output is", () => {
+  it("turns a budget into a higher effort, the larger its share of the output", () => {
     const found = [0, 500, 2_000, 4_000, 7_000, 9_500].map((budget) => effortOfBudget(budget, 10_000))
     assert.deepStrictEqual(found, [...efforts])
   })

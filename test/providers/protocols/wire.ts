@@ -1,4 +1,4 @@
-/** Calls to make and answers to read, for the tests of the protocols. */
+/** Builds calls and reads answers, for the tests of the protocols. */
 import { Result } from "effect"
 
 import type { Model } from "../../../src/catalog/Model.ts"
@@ -13,6 +13,7 @@ import type { Protocol, WireCall } from "../../../src/providers/protocols/Protoc
 const free = picodollars(0n)
 const rates = { input: free, cacheRead: free, cacheWrite5m: free, cacheWrite1h: free, audioInput: free, output: free }
 
+/** A chat model that supports everything but reasoning. */
 export const model = (over: Partial<Model> = {}): Model => ({
   id: modelId("m"),
   kind: "chat",
@@ -40,18 +41,19 @@ export const model = (over: Partial<Model> = {}): Model => ({
   ...over
 })
 
+/** A model that can reason, at three levels of effort. */
 export const thinker = (over: Partial<Model["reasoning"]> = {}): Partial<Model> => ({
   reasoning: { support: "optional", efforts: ["low", "medium", "high"], ...over }
 })
 
 export const user = (text: string): Message => ({ role: "user", content: [{ type: "text", text }] })
 
-interface Asked extends Partial<Omit<WireCall, "request" | "model">> {
+interface CallOptions extends Partial<Omit<WireCall, "request" | "model">> {
   readonly request?: Partial<ChatRequest>
   readonly model?: Partial<Model>
 }
 
-export const callOf = ({ model: traits, request, ...over }: Asked = {}): WireCall => ({
+export const callOf = ({ model: traits, request, ...over }: CallOptions = {}): WireCall => ({
   request: {
     messages: [user("hi")],
     tools: [],
@@ -79,7 +81,7 @@ export const bodyOf = (protocol: Protocol, call: WireCall): JsonObject =>
 export const decoded = (protocol: Protocol, body: unknown, call: WireCall): Result.Result<Completion, Failure> =>
   Result.map(protocol.decode(body, call), fold)
 
-/** Reads a stream to its end. Strings are frames as they are; objects are written as JSON. */
+/** Reads a stream to its end. A string is the data of a frame; an object is sent as JSON. */
 export const streamed = (
   protocol: Protocol,
   frames: ReadonlyArray<JsonObject | string>,
@@ -104,5 +106,6 @@ export const completed = (result: Result.Result<Completion, Failure>): Completio
 export const failureTag = (failure: Failure): string =>
   failure.reason._tag === "Transient" ? failure.reason.kind : failure.reason._tag
 
+/** `success`, or the tag of the failure. */
 export const failing = (result: Result.Result<unknown, Failure>): string =>
   Result.match(result, { onFailure: failureTag, onSuccess: () => "success" })

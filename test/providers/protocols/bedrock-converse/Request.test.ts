@@ -120,7 +120,7 @@ describe("a request", () => {
     })
   })
 
-  it("keeps to four cache points, and marks none for models that refuse them or longer than they take", () => {
+  it("has at most four cache points, and none or shorter ones where the model refuses them", () => {
     const text = (text: string) => ({ type: "text" as const, text, cacheControl: { ttl: "1h" as const } })
     const messages: ReadonlyArray<Message> = [{ role: "user", content: ["a", "b", "c", "d", "e"].map(text) }]
     const contents = (upstream: string) => JSON.stringify(asked({ messages }, {}, upstream)["messages"])
@@ -129,7 +129,7 @@ describe("a request", () => {
     assert.notInclude(contents("us.meta.llama4-scout-17b-instruct-v1:0"), "cachePoint")
   })
 
-  it("declares tools where the history used them, and asks in words where none may be called", () => {
+  it("declares the tools of its history, and forbids calls in a sentence where none is allowed", () => {
     const used: ReadonlyArray<Message> = [
       user("q"),
       { role: "assistant", content: [], toolCalls: [{ id: "a", name: "g", arguments: "" }], reasoningDetails: [] },
@@ -150,7 +150,7 @@ describe("a request", () => {
     assert.deepStrictEqual(seen({ messages: used }), [["g"], undefined, true])
   })
 
-  it("enforces a schema where the model can, and asks in words where not", () => {
+  it("enforces a schema where the model can, and asks for it in a sentence elsewhere", () => {
     const schema = { type: "object", properties: { n: { type: "integer", minimum: 1 } } }
     const format = { type: "json_schema", name: "s", description: "d", strict: true, schema } as const
     const { outputConfig, system } = asked({ responseFormat: format })
@@ -171,25 +171,25 @@ describe("a request", () => {
         }
       }
     })
-    const words = asked({ responseFormat: format }, {}, nova)
-    assert.notProperty(words, "outputConfig")
-    assert.include(JSON.stringify(words["system"]), JSON.stringify(JSON.stringify(schema)).slice(1, -1))
+    const prompted = asked({ responseFormat: format }, {}, nova)
+    assert.notProperty(prompted, "outputConfig")
+    assert.include(JSON.stringify(prompted["system"]), JSON.stringify(JSON.stringify(schema)).slice(1, -1))
     assert.include(JSON.stringify(asked({ responseFormat: { type: "json_object" } })["system"]), "one JSON object")
   })
 
-  it("is refused where it cannot be said faithfully", () => {
+  it("is refused if the model or the API cannot do what it asks", () => {
     const part = (part: Message["content"][number]) => ({ messages: [{ role: "user", content: [part] } as Message] })
     const forced = { tools: [tool], toolChoice: "required" } as const
-    const verdict = (request: Partial<ChatRequest>, model = {}) =>
+    const outcome = (request: Partial<ChatRequest>, model = {}) =>
       failing(bedrockConverse.encode(call({ request, model })))
-    assert.strictEqual(verdict(part({ type: "audio", data: "A", format: "wav" })), "Unsupported")
-    assert.strictEqual(verdict(part({ type: "image", url: "https://x/y.png" })), "Unsupported")
-    assert.strictEqual(verdict(part({ type: "image", url: "data:image/tiff;base64,AA" })), "Unsupported")
-    assert.strictEqual(verdict(forced, { forcedToolChoice: false }), "Unsupported")
-    assert.strictEqual(verdict(forced, thinker({ support: "always" })), "Unsupported")
-    assert.strictEqual(verdict(forced, adaptive), "success")
+    assert.strictEqual(outcome(part({ type: "audio", data: "A", format: "wav" })), "Unsupported")
+    assert.strictEqual(outcome(part({ type: "image", url: "https://x/y.png" })), "Unsupported")
+    assert.strictEqual(outcome(part({ type: "image", url: "data:image/tiff;base64,AA" })), "Unsupported")
+    assert.strictEqual(outcome(forced, { forcedToolChoice: false }), "Unsupported")
+    assert.strictEqual(outcome(forced, thinker({ support: "always" })), "Unsupported")
+    assert.strictEqual(outcome(forced, adaptive), "success")
     const format = { type: "json_schema", name: "s", strict: true, schema: {} } as const
-    assert.strictEqual(verdict({ responseFormat: format }, { structuredOutput: false }), "Unsupported")
+    assert.strictEqual(outcome({ responseFormat: format }, { structuredOutput: false }), "Unsupported")
   })
 })
 
@@ -236,7 +236,7 @@ describe("thinking", () => {
       [{ thinking: { type: "disabled" } }, base]
     ],
     [
-      "off in a loop that was not signed",
+      "off in a tool loop without signed thinking",
       {
         ...high,
         messages: [
@@ -264,18 +264,24 @@ describe("thinking", () => {
       [{ reasoningConfig: { type: "enabled", maxReasoningEffort: "high" } }, { stopSequences: ["x"] }]
     ],
     [
-      "Nova at high with a limit, which counts more",
+      "Nova at high with a limit, which takes precedence",
       { ...high, ...limited },
       thinker(),
       nova,
       [{ reasoningConfig: { type: "enabled", maxReasoningEffort: "medium" } }, { maxTokens: 3_000, temperature: 0.5 }]
     ],
     ["Nova without thinking", high, {}, "us.amazon.nova-pro-v1:0", [undefined, base]],
-    ["open weights of OpenAI", high, thinker(), "openai.gpt-oss-120b-1:0", [{ reasoning_effort: "high" }, base]],
-    ["models of OpenAI", high, thinker(), "us.openai.gpt-5.2", [{ reasoning: { effort: "high" } }, base]],
-    ["nobody knows how", high, thinker(), "us.meta.llama4-scout-17b-instruct-v1:0", [undefined, base]],
+    ["OpenAI's open weights", high, thinker(), "openai.gpt-oss-120b-1:0", [{ reasoning_effort: "high" }, base]],
+    ["OpenAI's own models", high, thinker(), "us.openai.gpt-5.2", [{ reasoning: { effort: "high" } }, base]],
     [
-      "a profile of one's own is known by the model's owner",
+      "left out for makers that are not known",
+      high,
+      thinker(),
+      "us.meta.llama4-scout-17b-instruct-v1:0",
+      [undefined, base]
+    ],
+    [
+      "by the owner of the model where an inference profile hides the maker",
       off,
       { ...budget, ownedBy: "anthropic" },
       "arn:aws:bedrock:us-east-1:1:application-inference-profile/abc",

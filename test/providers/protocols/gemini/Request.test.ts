@@ -12,8 +12,8 @@ const asked = (request: Partial<ChatRequest>, model = {}): JsonObject => bodyOf(
 const configured = (request: Partial<ChatRequest>, model = {}): JsonObject =>
   asked(request, model)["generationConfig"] as JsonObject
 const tool = { name: "f", description: "d", parameters: { type: "object", properties: { b: {}, a: {} } } }
-const second = thinker({ efforts: [], budgetTokens: { min: 512, max: 24_576 } })
-const third = thinker({ support: "always", efforts: ["low", "medium", "high"] })
+const gemini2 = thinker({ efforts: [], budgetTokens: { min: 512, max: 24_576 } })
+const gemini3 = thinker({ support: "always", efforts: ["low", "medium", "high"] })
 
 const everything: Partial<ChatRequest> = {
   messages: [
@@ -109,21 +109,21 @@ const whole = (ids: boolean, signature: JsonObject): JsonObject => {
 describe("a whole request", () => {
   const limits = { maxOutputTokens: 100, temperature: 1.5, topP: 0.5 }
 
-  it("keeps results in the order of their calls, without ids, where models know none", () => {
+  it("has results in the order of their calls, and no ids, before Gemini 3", () => {
     assert.deepStrictEqual(asked(everything), {
       ...whole(false, {}),
       generationConfig: { ...limits, frequencyPenalty: 1, presencePenalty: 1, stopSequences: ["x", "\n"] }
     })
   })
 
-  it("has ids and a stand-in for the lost signature from Gemini 3 on, and no penalties", () => {
-    assert.deepStrictEqual(asked(everything, third), {
+  it("has ids, a substitute for the missing signature and no penalties from Gemini 3 on", () => {
+    assert.deepStrictEqual(asked(everything, gemini3), {
       ...whole(true, { thoughtSignature: "skip_thought_signature_validator" }),
       generationConfig: { ...limits, stopSequences: ["x", "\n"], thinkingConfig: { includeThoughts: true } }
     })
   })
 
-  it("goes to the model, as a stream of events where one is wanted", () => {
+  it("names the model in its path, and asks there for a stream", () => {
     const path = (stream: boolean) => Result.getOrThrow(gemini.encode(call({ stream }))).path
     assert.deepStrictEqual(
       [path(false), path(true)],
@@ -132,7 +132,7 @@ describe("a whole request", () => {
   })
 
   it("always begins and ends with the user", () => {
-    const said: Message = {
+    const reply: Message = {
       role: "assistant",
       content: [{ type: "text", text: "a" }],
       toolCalls: [],
@@ -142,12 +142,12 @@ describe("a whole request", () => {
       (asked({ messages })["contents"] as ReadonlyArray<JsonObject>).map(({ role }) => role)
     assert.deepStrictEqual(roles([]), ["user"])
     assert.deepStrictEqual(roles([{ role: "system", content: [{ type: "text", text: "s" }] }]), ["user"])
-    assert.deepStrictEqual(roles([said]), ["user", "model", "user"])
-    assert.deepStrictEqual(roles([user(""), said, user("q")]), ["user", "model", "user"])
+    assert.deepStrictEqual(roles([reply]), ["user", "model", "user"])
+    assert.deepStrictEqual(roles([user(""), reply, user("q")]), ["user", "model", "user"])
   })
 })
 
-it("gives results to the last call of their id", () => {
+it("matches a result with the last call that has its id", () => {
   const called: Message = {
     role: "assistant",
     content: [],
@@ -160,7 +160,7 @@ it("gives results to the last call of their id", () => {
   assert.deepStrictEqual(outputs, [`"output":"one"`, `"output":"two"`])
 })
 
-it("has a type for every audio format", () => {
+it("has a MIME type for every audio format", () => {
   const content = audioFormats.map((format) => ({ type: "audio", data: format, format }) as const)
   const [turn] = asked({ messages: [{ role: "user", content }] })["contents"] as ReadonlyArray<JsonObject>
   assert.deepStrictEqual(
@@ -171,7 +171,7 @@ it("has a type for every audio format", () => {
   )
 })
 
-it("chooses tools as asked", () => {
+it("translates the tool choice", () => {
   const chosen = (toolChoice: ChatRequest["toolChoice"]) => asked({ tools: [tool], toolChoice })["toolConfig"]
   assert.strictEqual(chosen("auto"), undefined)
   assert.deepStrictEqual(chosen("none"), { functionCallingConfig: { mode: "NONE" } })
@@ -180,7 +180,7 @@ it("chooses tools as asked", () => {
   assert.notProperty(asked({ toolChoice: "none" }), "toolConfig")
 })
 
-it("writes a fixed value as a choice of one, wherever a schema is", () => {
+it("writes const as an enum of one value, in every schema", () => {
   const schema = {
     $schema: "draft",
     type: "object",
@@ -201,23 +201,23 @@ it("writes a fixed value as a choice of one, wherever a schema is", () => {
   })
 })
 
-it("shapes answers beside tools from Gemini 3 on, and asks in words before", () => {
+it("enforces a format beside tools from Gemini 3 on, and asks for it in a sentence before", () => {
   const object = { tools: [tool], responseFormat: { type: "json_object" } } as const
   const schema = {
     ...object,
     responseFormat: { type: "json_schema", name: "s", strict: true, schema: { a: 1 } }
   } as const
   const mime = { responseMimeType: "application/json" }
-  assert.deepStrictEqual(configured(object, second), {})
-  assert.include(JSON.stringify(asked(object, second)["systemInstruction"]), "one JSON object")
-  assert.include(JSON.stringify(asked(schema, second)["systemInstruction"]), `{\\"a\\":1}`)
-  assert.deepInclude(configured(object, third), mime)
-  assert.deepInclude(configured(schema, third), { ...mime, responseJsonSchema: { a: 1 } })
-  assert.notProperty(asked(schema, third), "systemInstruction")
-  assert.deepStrictEqual(configured({ responseFormat: { type: "json_object" } }, second), mime)
+  assert.deepStrictEqual(configured(object, gemini2), {})
+  assert.include(JSON.stringify(asked(object, gemini2)["systemInstruction"]), "one JSON object")
+  assert.include(JSON.stringify(asked(schema, gemini2)["systemInstruction"]), `{\\"a\\":1}`)
+  assert.deepInclude(configured(object, gemini3), mime)
+  assert.deepInclude(configured(schema, gemini3), { ...mime, responseJsonSchema: { a: 1 } })
+  assert.notProperty(asked(schema, gemini3), "systemInstruction")
+  assert.deepStrictEqual(configured({ responseFormat: { type: "json_object" } }, gemini2), mime)
 })
 
-it("thinks by budget or by level, as the model does", () => {
+it("steers thinking by a budget or by a level, as the model requires", () => {
   const pro = thinker({ support: "always", efforts: [], budgetTokens: { min: 128, max: 32_768 } })
   const lite = thinker({ support: "always", efforts: ["minimal", "low", "medium", "high"] })
   const effort = (effort: "none" | "minimal" | "medium" | "xhigh") => ({ reasoning: { effort, exclude: false } })
@@ -225,40 +225,40 @@ it("thinks by budget or by level, as the model does", () => {
   const hidden = { includeThoughts: false }
   const cases: ReadonlyArray<readonly [Partial<ChatRequest>, object, JsonObject | undefined]> = [
     [effort("medium"), {}, undefined],
-    [{}, second, undefined],
-    [effort("none"), second, { thinkingBudget: 0 }],
-    [{ reasoning: { enabled: false, exclude: false } }, second, { thinkingBudget: 0 }],
-    [{ ...effort("medium"), maxOutputTokens: 4_096 }, second, { ...shown, thinkingBudget: 3_072 }],
-    [{ ...effort("medium"), maxOutputTokens: 1_100 }, second, { thinkingBudget: 0 }],
-    [{ reasoning: { maxTokens: 100, exclude: true } }, second, { ...hidden, thinkingBudget: 512 }],
+    [{}, gemini2, undefined],
+    [effort("none"), gemini2, { thinkingBudget: 0 }],
+    [{ reasoning: { enabled: false, exclude: false } }, gemini2, { thinkingBudget: 0 }],
+    [{ ...effort("medium"), maxOutputTokens: 4_096 }, gemini2, { ...shown, thinkingBudget: 3_072 }],
+    [{ ...effort("medium"), maxOutputTokens: 1_100 }, gemini2, { thinkingBudget: 0 }],
+    [{ reasoning: { maxTokens: 100, exclude: true } }, gemini2, { ...hidden, thinkingBudget: 512 }],
     [{}, pro, shown],
     [effort("none"), pro, { ...hidden, thinkingBudget: 128 }],
-    [effort("none"), third, { ...hidden, thinkingLevel: "LOW" }],
+    [effort("none"), gemini3, { ...hidden, thinkingLevel: "LOW" }],
     [effort("none"), lite, { ...hidden, thinkingLevel: "MINIMAL" }],
-    [effort("minimal"), third, { ...shown, thinkingLevel: "LOW" }],
-    [effort("xhigh"), third, { ...shown, thinkingLevel: "HIGH" }],
-    [{ reasoning: { maxTokens: 3_000, exclude: false } }, third, { ...shown, thinkingLevel: "MEDIUM" }],
-    [{ reasoning: { exclude: true } }, third, hidden]
+    [effort("minimal"), gemini3, { ...shown, thinkingLevel: "LOW" }],
+    [effort("xhigh"), gemini3, { ...shown, thinkingLevel: "HIGH" }],
+    [{ reasoning: { maxTokens: 3_000, exclude: false } }, gemini3, { ...shown, thinkingLevel: "MEDIUM" }],
+    [{ reasoning: { exclude: true } }, gemini3, hidden]
   ]
   for (const [request, model, expected] of cases)
     assert.deepStrictEqual(configured(request, model)["thinkingConfig"], expected, JSON.stringify([request, model]))
 })
 
-it("sends no sampling where the model refuses it", () => {
+it("sends no sampling parameters where the model refuses them", () => {
   const sampling = { temperature: 1, topP: 0.5, presencePenalty: 1 }
   const seen = (model: object, request: Partial<ChatRequest> = {}) => {
     const { thinkingConfig: _, ...rest } = configured({ ...sampling, ...request }, model)
     return rest
   }
-  assert.deepStrictEqual(seen({ ...third, sampling: "never" }), {})
-  assert.deepStrictEqual(seen({ ...second, sampling: "without_reasoning" }), {})
+  assert.deepStrictEqual(seen({ ...gemini3, sampling: "never" }), {})
+  assert.deepStrictEqual(seen({ ...gemini2, sampling: "without_reasoning" }), {})
   assert.deepStrictEqual(
-    seen({ ...second, sampling: "without_reasoning" }, { reasoning: { effort: "none", exclude: false } }),
+    seen({ ...gemini2, sampling: "without_reasoning" }, { reasoning: { effort: "none", exclude: false } }),
     { temperature: 1, topP: 0.5 }
   )
 })
 
-it("sends five stop sequences and cuts at the others itself", () => {
+it("sends five stop sequences and leaves the others to the gateway", () => {
   const request = { stop: ["a", "", "b", "c", "d", "e", "END"] }
   assert.deepStrictEqual(configured(request)["stopSequences"], ["a", "b", "c", "d", "e"])
   const body = { candidates: [{ content: { parts: [{ text: "one END two" }] }, finishReason: "STOP" }] }
@@ -268,16 +268,16 @@ it("sends five stop sequences and cuts at the others itself", () => {
   )
 })
 
-it("refuses what cannot be said faithfully", () => {
+it("refuses what the model or the API cannot do", () => {
   const image = (url: string) => ({ messages: [{ role: "user", content: [{ type: "image", url }] }] as const })
   const forced = { tools: [tool], toolChoice: "required" as const }
   const schema = { responseFormat: { type: "json_schema", name: "s", strict: true, schema: {} } } as const
-  const verdict = (request: Partial<ChatRequest>, model = {}) => failing(gemini.encode(call({ request, model })))
-  assert.strictEqual(verdict(image("https://x/y.png")), "Unsupported")
-  assert.strictEqual(verdict(image("data:image/tiff;base64,AA")), "Unsupported")
-  assert.strictEqual(verdict(image("data:image/webp;base64,AA")), "success")
-  assert.strictEqual(verdict(forced, { forcedToolChoice: false }), "Unsupported")
-  assert.strictEqual(verdict(schema, { structuredOutput: false }), "Unsupported")
-  assert.strictEqual(verdict({ tools: [{ ...tool, name: "2nd" }] }), "Unsupported")
-  assert.strictEqual(verdict({ tools: [{ ...tool, name: "get.weather:v1-x" }] }), "success")
+  const outcome = (request: Partial<ChatRequest>, model = {}) => failing(gemini.encode(call({ request, model })))
+  assert.strictEqual(outcome(image("https://x/y.png")), "Unsupported")
+  assert.strictEqual(outcome(image("data:image/tiff;base64,AA")), "Unsupported")
+  assert.strictEqual(outcome(image("data:image/webp;base64,AA")), "success")
+  assert.strictEqual(outcome(forced, { forcedToolChoice: false }), "Unsupported")
+  assert.strictEqual(outcome(schema, { structuredOutput: false }), "Unsupported")
+  assert.strictEqual(outcome({ tools: [{ ...tool, name: "2nd" }] }), "Unsupported")
+  assert.strictEqual(outcome({ tools: [{ ...tool, name: "get.weather:v1-x" }] }), "success")
 })

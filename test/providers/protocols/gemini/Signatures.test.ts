@@ -49,18 +49,18 @@ const signedTurn = (id: string): ReadonlyArray<JsonObject> => [
   { text: "", thoughtSignature: "ZW1wdHk_" }
 ]
 
-it.each(["plain", "streamed"])("comes back on exactly its part over three turns of a tool loop (%s)", (kind) => {
+it.each(["plain", "streamed"])("is sent with exactly its part over three turns of a tool loop (%s)", (kind) => {
   const messages: Array<Message> = [user("q")]
   const expected: Array<unknown> = []
   for (const id of ["one", "two", "three"]) {
     const parts = signedTurn(id)
-    const asking = call({ messages: [...messages] })
+    const asked = call({ messages: [...messages] })
     const ending = { finishReason: "STOP" }
-    const said =
+    const answer =
       kind === "plain"
-        ? decoded(gemini, chunk(parts, ending), asking)
-        : streamed(gemini, [...parts.map((part) => chunk([part])), chunk([{ text: "" }], ending)], asking)
-    messages.push(messageOf(completed(said)), result(`${id}-2`), result(`${id}-1`))
+        ? decoded(gemini, chunk(parts, ending), asked)
+        : streamed(gemini, [...parts.map((part) => chunk([part])), chunk([{ text: "" }], ending)], asked)
+    messages.push(messageOf(completed(answer)), result(`${id}-2`), result(`${id}-1`))
     expected.push(parts)
     assert.deepStrictEqual(modelTurns(messages), expected)
   }
@@ -68,9 +68,9 @@ it.each(["plain", "streamed"])("comes back on exactly its part over three turns 
   assert.strictEqual(content[0]?.text, "First, this. Then that.")
 })
 
-it("stays with its origin; elsewhere every step gets the stand-in on its first call, and older models get none", () => {
-  const said = messageOf(completed(decoded(gemini, chunk(signedTurn("a"), { finishReason: "STOP" }), call({}))))
-  const messages = [user("q"), said, result("a-1"), result("a-2"), said]
+it("is sent to its origin only; others get a substitute on the first call of a turn, and older models none", () => {
+  const answer = messageOf(completed(decoded(gemini, chunk(signedTurn("a"), { finishReason: "STOP" }), call({}))))
+  const messages = [user("q"), answer, result("a-1"), result("a-2"), answer]
   const bare = [
     { text: "First, this. Then that." },
     calling("f", "a-1", "skip_thought_signature_validator"),
@@ -81,12 +81,12 @@ it("stays with its origin; elsewhere every step gets the stand-in on its first c
   assert.notMatch(older, /Signature|"id"/)
 })
 
-it("is left behind when the client changed the text before it, or its bytes", () => {
-  const said = messageOf(completed(decoded(gemini, chunk(signedTurn("a"), { finishReason: "STOP" }), call({}))))
+it("is dropped if the client changed the text before it, or its bytes", () => {
+  const answer = messageOf(completed(decoded(gemini, chunk(signedTurn("a"), { finishReason: "STOP" }), call({}))))
   const changed: AssistantMessage = {
-    ...said,
+    ...answer,
     content: [{ type: "text", text: "First, that. Then this." }],
-    reasoningDetails: said.reasoningDetails.map((detail) =>
+    reasoningDetails: answer.reasoningDetails.map((detail) =>
       detail["data"] === "Y2Fs/GzQ+A==" ? { ...detail, data: "Y2Fs/GzQ+A=" } : detail
     )
   }
@@ -100,15 +100,15 @@ it("is left behind when the client changed the text before it, or its bytes", ()
   ])
 })
 
-it("is kept when thinking is not shown", () => {
+it("is kept if the client excludes reasoning", () => {
   const parts = [{ text: "why", thought: true }, calling("f", "a", "c2ln")]
-  const asking = call({ reasoning: { exclude: true } })
-  const said = completed(decoded(gemini, chunk(parts, { finishReason: "STOP" }), asking))
-  assert.strictEqual(said.reasoning, "")
-  assert.deepStrictEqual(modelTurns([user("q"), messageOf(said), result("a")]), [[calling("f", "a", "c2ln")]])
+  const asked = call({ reasoning: { exclude: true } })
+  const answer = completed(decoded(gemini, chunk(parts, { finishReason: "STOP" }), asked))
+  assert.strictEqual(answer.reasoning, "")
+  assert.deepStrictEqual(modelTurns([user("q"), messageOf(answer), result("a")]), [[calling("f", "a", "c2ln")]])
 })
 
-it("is not joined with an unsigned thought beside it", () => {
+it("stays apart from unsigned thoughts beside it", () => {
   const thoughts = [
     { text: "a", thought: true },
     { text: "b", thought: true },
@@ -129,9 +129,9 @@ it("is not joined with an unsigned thought beside it", () => {
   )
 })
 
-it("is on the first call, which is the one that stays when calls may not be parallel", () => {
+it("belongs to the first call, which is the one that is kept if calls must not be parallel", () => {
   const parts = [calling("f", "a", "c2ln"), calling("g", "b")]
-  const said = completed(decoded(gemini, chunk(parts, { finishReason: "STOP" }), call({ parallelToolCalls: false })))
-  assert.deepStrictEqual(said.toolCalls, [{ id: "a", name: "f", arguments: `{"q":"f"}` }])
-  assert.deepStrictEqual(modelTurns([user("q"), messageOf(said), result("a")]), [[calling("f", "a", "c2ln")]])
+  const answer = completed(decoded(gemini, chunk(parts, { finishReason: "STOP" }), call({ parallelToolCalls: false })))
+  assert.deepStrictEqual(answer.toolCalls, [{ id: "a", name: "f", arguments: `{"q":"f"}` }])
+  assert.deepStrictEqual(modelTurns([user("q"), messageOf(answer), result("a")]), [[calling("f", "a", "c2ln")]])
 })

@@ -94,7 +94,7 @@ it("sends a whole request in OpenAI's form", () => {
   })
 })
 
-it("sends nothing about tools when there are none, and no default", () => {
+it("sends nothing about tools if there are none, and no defaults", () => {
   for (const dialect of dialectNames) {
     const body = asked(dialect, { toolChoice: "auto", parallelToolCalls: false })
     for (const field of ["tools", "tool_choice", "parallel_tool_calls", "max_tokens", "stop", "temperature"])
@@ -102,7 +102,7 @@ it("sends nothing about tools when there are none, and no default", () => {
   }
 })
 
-it("asks to think in each dialect's words", () => {
+it("requests reasoning as each dialect does", () => {
   const optional = thinker()
   const high: Reasoning = { effort: "xhigh", exclude: false }
   const off: Reasoning = { enabled: false, exclude: false }
@@ -131,14 +131,14 @@ it("asks to think in each dialect's words", () => {
     const body = asked(dialect, reasoning === undefined ? {} : { reasoning }, optional)
     const seen = Object.entries(body).filter(([name]) => [...fields, ...constants].includes(name))
     assert.deepStrictEqual(Object.fromEntries(seen), expected, `${dialect} ${JSON.stringify(reasoning)}`)
-    const silent = asked(dialect, reasoning === undefined ? {} : { reasoning })
-    for (const name of fields) assert.notProperty(silent, name, dialect)
+    const unable = asked(dialect, reasoning === undefined ? {} : { reasoning })
+    for (const name of fields) assert.notProperty(unable, name, dialect)
   }
   const always = asked("openai", { reasoning: off }, thinker({ support: "always" }))
   assert.strictEqual(always["reasoning_effort"], "low")
 })
 
-it("sends sampling only where the model takes it", () => {
+it("sends sampling parameters only where the model accepts them", () => {
   const request = { temperature: 0.5, frequencyPenalty: 1 }
   const off = { ...request, reasoning: { enabled: false, exclude: false } }
   const sometimes = { ...thinker(), sampling: "without_reasoning" as const }
@@ -149,7 +149,7 @@ it("sends sampling only where the model takes it", () => {
   assert.notProperty(asked("cerebras", request), "frequency_penalty")
 })
 
-it("speaks each dialect", () => {
+it("follows each dialect", () => {
   const request = { tools: [tool], toolChoice: "required" as const, maxOutputTokens: 5 }
   assert.deepInclude(asked("mistral", request), { tool_choice: "any", max_tokens: 5, stream: true })
   assert.notProperty(asked("mistral", request), "stream_options")
@@ -164,41 +164,41 @@ it("speaks each dialect", () => {
     { role: "user", content: "q" }
   ])
   const format = { type: "json_schema", name: "s", strict: true, schema: { title: "S" } } as const
-  const words = asked("deepseek", { messages, responseFormat: format })
-  assert.deepStrictEqual(words["response_format"], { type: "json_object" })
-  assert.include(JSON.stringify((words["messages"] as ReadonlyArray<JsonObject>)[1]), `{\\"title\\":\\"S\\"}`)
+  const prompted = asked("deepseek", { messages, responseFormat: format })
+  assert.deepStrictEqual(prompted["response_format"], { type: "json_object" })
+  assert.include(JSON.stringify((prompted["messages"] as ReadonlyArray<JsonObject>)[1]), `{\\"title\\":\\"S\\"}`)
 })
 
-it("keeps a session together where the provider can", () => {
+it("sends the affinity of a session where the provider reads it", () => {
   const encoded = (dialect: DialectName, request = {}) =>
     openAiChat.encode(callOf({ dialect, affinity: "aff", request }))
-  const said = (dialect: DialectName, request = {}) => {
+  const affinity = (dialect: DialectName, request = {}) => {
     const result = encoded(dialect, request)
     if (result._tag === "Failure") throw result.failure
     const { headers } = result.success
     const body = asSent(result.success.body)
     return [body["prompt_cache_key"], body["session_id"], ...Object.entries(headers).flat()]
   }
-  assert.deepStrictEqual(said("openai"), ["aff", undefined])
-  assert.deepStrictEqual(said("openai", { promptCacheKey: "mine" }), ["mine", undefined])
-  assert.deepStrictEqual(said("openrouter"), ["aff", "aff"])
-  assert.deepStrictEqual(said("mistral"), ["aff", undefined, "x-affinity", "aff"])
-  assert.deepStrictEqual(said("fireworks"), ["aff", undefined, "x-session-affinity", "aff"])
-  assert.deepStrictEqual(said("groq"), [undefined, undefined])
+  assert.deepStrictEqual(affinity("openai"), ["aff", undefined])
+  assert.deepStrictEqual(affinity("openai", { promptCacheKey: "mine" }), ["mine", undefined])
+  assert.deepStrictEqual(affinity("openrouter"), ["aff", "aff"])
+  assert.deepStrictEqual(affinity("mistral"), ["aff", undefined, "x-affinity", "aff"])
+  assert.deepStrictEqual(affinity("fireworks"), ["aff", undefined, "x-session-affinity", "aff"])
+  assert.deepStrictEqual(affinity("groq"), [undefined, undefined])
 })
 
-it("refuses what cannot be said faithfully", () => {
+it("refuses what the model or the server cannot do", () => {
   const audio = (format: "m4a" | "wav"): Message => ({ role: "user", content: [{ type: "audio", data: "A", format }] })
   const forced = { tools: [tool], toolChoice: "required" as const }
   const schema = { responseFormat: { type: "json_schema", name: "s", strict: true, schema: {} } } as const
-  const verdict = (request: Partial<ChatRequest>, model = {}) => failing(openAiChat.encode(callOf({ request, model })))
-  assert.strictEqual(verdict({ messages: [audio("m4a")] }), "Unsupported")
-  assert.strictEqual(verdict({ messages: [audio("wav")] }), "success")
-  assert.strictEqual(verdict(forced, { forcedToolChoice: false }), "Unsupported")
-  assert.strictEqual(verdict(schema, { structuredOutput: false }), "Unsupported")
+  const outcome = (request: Partial<ChatRequest>, model = {}) => failing(openAiChat.encode(callOf({ request, model })))
+  assert.strictEqual(outcome({ messages: [audio("m4a")] }), "Unsupported")
+  assert.strictEqual(outcome({ messages: [audio("wav")] }), "success")
+  assert.strictEqual(outcome(forced, { forcedToolChoice: false }), "Unsupported")
+  assert.strictEqual(outcome(schema, { structuredOutput: false }), "Unsupported")
 })
 
-describe("a conversation that goes on", () => {
+describe("a second request of a conversation", () => {
   const reply = {
     content: "so",
     reasoning_content: "why",
@@ -217,7 +217,7 @@ describe("a conversation that goes on", () => {
     return (bodyOf(openAiChat, second)["messages"] as ReadonlyArray<JsonObject>)[1] ?? {}
   }
 
-  it("takes the reasoning back to its own model in its own field, and to no other", () => {
+  it("returns reasoning to its own model in that server's member, and to no other model", () => {
     assert.propertyVal(turn("zai", "lab/up"), "reasoning_content", "why")
     assert.propertyVal(turn("vllm", "lab/up"), "reasoning", "why")
     assert.deepStrictEqual(turn("mistral", "lab/up")["content"], [
@@ -228,7 +228,7 @@ describe("a conversation that goes on", () => {
     for (const dialect of dialectNames) assert.notInclude(JSON.stringify(turn(dialect, "other/up")), "why", dialect)
   })
 
-  it("returns OpenRouter's blocks as they were, in their order", () => {
+  it("returns OpenRouter's reasoning details unchanged and in order", () => {
     const reasoning_details = [
       { type: "reasoning.summary", summary: "s", id: "rs_1", format: "openai-responses-v1", index: 0 },
       { type: "reasoning.encrypted", data: "e", id: "rs_1", format: "openai-responses-v1", index: 0 },
@@ -239,7 +239,7 @@ describe("a conversation that goes on", () => {
     assert.notProperty(turn("openrouter", "lab/other", { ...reply, reasoning_details }), "reasoning_details")
   })
 
-  it("gives ids a form the provider takes, the same for a call and its result", () => {
+  it("rewrites ids that the provider refuses, alike in a call and its result", () => {
     const ids = (dialect: DialectName, id: string): ReadonlyArray<unknown> => {
       const messages: ReadonlyArray<Message> = [
         { role: "assistant", content: [], toolCalls: [{ id, name: "f", arguments: "{" }], reasoningDetails: [] },

@@ -62,7 +62,7 @@ const everything: Partial<ChatRequest> = {
   cacheControl: { ttl: "1h" }
 }
 
-it("sends a whole request as input items, kept nowhere, with loose tools and no word it does not have", () => {
+it("sends a whole request as input items that are not stored, with tools that are not strict", () => {
   const { prompt_cache_key, ...rest } = asked(everything, thinker())
   assert.match(String(prompt_cache_key), /^\w{32}$/)
   assert.deepStrictEqual(rest, {
@@ -106,7 +106,7 @@ it("sends a whole request as input items, kept nowhere, with loose tools and no 
   })
 })
 
-it("asks a model that does not reason for nothing about reasoning", () => {
+it("sends nothing about reasoning to a model that does not reason", () => {
   const body = asked({ ...everything, toolChoice: "required", parallelToolCalls: true })
   for (const field of ["reasoning", "include", "parallel_tool_calls"]) assert.notProperty(body, field)
   assert.strictEqual(body["tool_choice"], "required")
@@ -118,7 +118,7 @@ describe("reasoning", () => {
   const cases: ReadonlyArray<readonly [string, Reasoning | undefined, object, DialectName, JsonObject | undefined]> = [
     ["left to the model", undefined, optional, "openai", { summary: "auto" }],
     [
-      "as little as there is",
+      "at the lowest level there is",
       { effort: "minimal", exclude: false },
       optional,
       "openai",
@@ -140,7 +140,7 @@ describe("reasoning", () => {
       { effort: "low", summary: "auto" }
     ],
     ["hidden", { effort: "high", exclude: true }, optional, "openai", { effort: "high" }],
-    ["of Grok, which shows it unasked", { effort: "high", exclude: false }, optional, "xai", { effort: "high" }],
+    ["of Grok, which summarises it unasked", { effort: "high", exclude: false }, optional, "xai", { effort: "high" }],
     ["of a Grok without levels", { effort: "high", exclude: false }, { efforts: [] }, "xai", undefined]
   ]
   it.each(cases)("%s", (_, reasoning, traits, dialect, expected) => {
@@ -150,18 +150,18 @@ describe("reasoning", () => {
   })
 })
 
-it("raises a limit that the API would refuse, and never asks for more than the endpoint has", () => {
-  for (const [wish, sent] of [
+it("raises a limit that the API would refuse, and never exceeds the endpoint's", () => {
+  for (const [requested, sent] of [
     [1, 16],
     [16, 16],
     [17, 17],
     [99_999, 8_192]
   ] as const)
-    assert.strictEqual(asked({ maxOutputTokens: wish })["max_output_tokens"], sent)
+    assert.strictEqual(asked({ maxOutputTokens: requested })["max_output_tokens"], sent)
   assert.notProperty(asked({}), "max_output_tokens")
 })
 
-it("sends sampling only where the model takes it", () => {
+it("sends sampling parameters only where the model accepts them", () => {
   const sampled = (sampling: "always" | "without_reasoning" | "never", reasoning: Reasoning): unknown =>
     asked({ temperature: 0.5, reasoning }, { ...thinker(), sampling })["temperature"]
   const off: Reasoning = { effort: "none", exclude: false }
@@ -177,7 +177,7 @@ it("sends sampling only where the model takes it", () => {
   )
 })
 
-it("keeps a session together by the client's key, else by its affinity, and Grok by a header too", () => {
+it("sends the client's cache key or else the affinity of the session, to Grok in a header too", () => {
   const wire = (dialect: DialectName, request: Partial<ChatRequest> = {}) =>
     openAiResponses.encode(callOf({ dialect, request, affinity: "session" }))
   const sent = (result: ReturnType<typeof wire>) =>
@@ -187,13 +187,13 @@ it("keeps a session together by the client's key, else by its affinity, and Grok
   assert.deepStrictEqual(sent(wire("xai")), ["session", { "x-grok-conv-id": "session" }])
 })
 
-it("does not tell models how long to keep a prompt that decide it themselves", () => {
+it("sends no retention time to models that accept cache breakpoints", () => {
   const retention = (efforts: ReadonlyArray<"low" | "max">): unknown =>
     asked({ promptCacheRetention: "24h" }, thinker({ efforts }))["prompt_cache_retention"]
   assert.deepStrictEqual([retention(["low"]), retention(["low", "max"])], ["24h", undefined])
 })
 
-it("says the word JSON, once, where json_object wants it, after the instructions", () => {
+it("adds the word JSON once, after the instructions, if json_object lacks it", () => {
   const json = { type: "json_object" } as const
   const system: Message = { role: "system", content: [{ type: "text", text: "Be brief." }] }
   const roles = (messages: ReadonlyArray<Message>) => {
@@ -206,7 +206,7 @@ it("says the word JSON, once, where json_object wants it, after the instructions
   assert.deepStrictEqual(roles([system]), ["system", "system"])
 })
 
-it("fails what it cannot say, before it costs a call", () => {
+it("refuses what the model or the API cannot do", () => {
   const audio: Message = { role: "user", content: [{ type: "audio", data: "UklG", format: "wav" }] }
   const schema = { type: "json_schema", name: "s", strict: true, schema: {} } as const
   const cases: ReadonlyArray<readonly [Partial<ChatRequest>, object]> = [
@@ -218,10 +218,10 @@ it("fails what it cannot say, before it costs a call", () => {
     assert.strictEqual(failing(openAiResponses.encode(callOf({ request, model: traits }))), "Unsupported")
 })
 
-describe("reasoning that comes back", () => {
-  const sealed = (id: string, origin = "lab/up"): ReadonlyArray<ReasoningDetail> => [
+describe("reasoning that the client returns", () => {
+  const details = (id: string, origin = "lab/up"): ReadonlyArray<ReasoningDetail> => [
     { type: "reasoning.summary", summary: `about ${id}`, id: `${origin}#${id}`, index: 0 },
-    { type: "reasoning.encrypted", data: `sealed ${id}`, id: `${origin}#${id}`, index: 1 }
+    { type: "reasoning.encrypted", data: `encrypted ${id}`, id: `${origin}#${id}`, index: 1 }
   ]
   const inputOf = (message: Message): unknown => asked({ messages: [message, user("go on")] }, thinker())["input"]
   const shortForm = (message: Message): ReadonlyArray<string> =>
@@ -235,43 +235,43 @@ describe("reasoning that comes back", () => {
     { id: "c2", name: "g", arguments: "{}" }
   ]
 
-  it("goes word for word, without the id of an item that nobody keeps", () => {
-    const input = inputOf(assistant({ content: text, reasoningDetails: sealed("rs_1") }))
+  it("is sent unchanged, without the id of an item that is not stored", () => {
+    const input = inputOf(assistant({ content: text, reasoningDetails: details("rs_1") }))
     assert.deepStrictEqual((input as ReadonlyArray<unknown>)[0], {
       type: "reasoning",
       summary: [{ type: "summary_text", text: "about rs_1" }],
-      encrypted_content: "sealed rs_1"
+      encrypted_content: "encrypted rs_1"
     })
   })
 
   it("stands directly before the output it led to", () => {
-    const reasoningDetails = [...sealed("rs_1"), ...sealed("rs_2@1"), ...sealed("rs_3@2")]
+    const reasoningDetails = [...details("rs_1"), ...details("rs_2@1"), ...details("rs_3@2")]
     assert.deepStrictEqual(shortForm(assistant({ content: text, toolCalls, reasoningDetails })), [
-      "sealed rs_1",
+      "encrypted rs_1",
       "text",
-      "sealed rs_2@1",
+      "encrypted rs_2@1",
       "c1",
-      "sealed rs_3@2",
+      "encrypted rs_3@2",
       "c2",
       "text"
     ])
   })
 
-  it("never stands without an output behind it", () => {
-    const details = [...sealed("rs_1"), ...sealed("rs_2@7")]
-    assert.deepStrictEqual(shortForm(assistant({ content: text, reasoningDetails: details })), [
-      "sealed rs_1",
-      "sealed rs_2@7",
+  it("is always followed by an output", () => {
+    const reasoningDetails = [...details("rs_1"), ...details("rs_2@7")]
+    assert.deepStrictEqual(shortForm(assistant({ content: text, reasoningDetails })), [
+      "encrypted rs_1",
+      "encrypted rs_2@7",
       "text",
       "text"
     ])
-    assert.deepStrictEqual(shortForm(assistant({ reasoningDetails: details })), ["text"])
+    assert.deepStrictEqual(shortForm(assistant({ reasoningDetails })), ["text"])
   })
 
-  it("stays away when another model made it, or when its seal is missing", () => {
-    const foreign = sealed("rs_1", "lab/other")
-    const unsealed = sealed("rs_1").slice(0, 1)
-    for (const reasoningDetails of [foreign, unsealed, [{ type: "reasoning.encrypted", data: "x", id: "rs_1" }]])
+  it("is not sent if another model made it or if its encrypted content is missing", () => {
+    const foreign = details("rs_1", "lab/other")
+    const unencrypted = details("rs_1").slice(0, 1)
+    for (const reasoningDetails of [foreign, unencrypted, [{ type: "reasoning.encrypted", data: "x", id: "rs_1" }]])
       assert.deepStrictEqual(shortForm(assistant({ content: text, reasoning: "why", reasoningDetails })), [
         "text",
         "text"
@@ -279,7 +279,7 @@ describe("reasoning that comes back", () => {
   })
 })
 
-it("keeps ids of calls that are long, and rewrites those that are too long alike in call and output", () => {
+it("keeps ids of up to 64 characters, and rewrites longer ones alike in call and output", () => {
   const grok = "call-5386e269-cd64-432e-aa64-5c80dd4e0286-0"
   for (const [id, kept] of [
     [grok, true],

@@ -1,11 +1,10 @@
-import { assert, describe, it } from "@effect/vitest"
+import { assert, it } from "@effect/vitest"
 
 import type { ChatRequest, Message } from "../../../../src/domain/Conversation.ts"
 import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
-import { none } from "../../../../src/domain/Usage.ts"
 import { anthropicMessages } from "../../../../src/providers/protocols/anthropic-messages/AnthropicMessages.ts"
 import type { WireCall } from "../../../../src/providers/protocols/Protocol.ts"
-import { bodyOf, callOf, completed, decoded, failing, streamed, thinker, user } from "../wire.ts"
+import { bodyOf, callOf, failing, thinker, user } from "../wire.ts"
 
 const call = (over: Parameters<typeof callOf>[0] = {}): WireCall => callOf({ dialect: "generic", ...over })
 const asked = (request: Partial<ChatRequest>, model = {}): JsonObject =>
@@ -110,7 +109,7 @@ it("sends a whole request in Anthropic's form", () => {
   })
 })
 
-it("thinks by budget or by effort, as the model does, and not where it may not", () => {
+it("steers thinking by a budget or by an effort, as the model requires, and switches it off where it is refused", () => {
   const effort = (effort: "high" | "none") => ({ reasoning: { effort, exclude: false } })
   const seen = (request: Partial<ChatRequest>, model: object) => {
     const { max_tokens: _, output_config, temperature, thinking } = asked({ temperature: 1, ...request }, model)
@@ -155,7 +154,7 @@ it("thinks by budget or by effort, as the model does, and not where it may not",
   for (const [request, model, expected] of cases) assert.deepStrictEqual(seen(request, model), expected)
 })
 
-it("marks at most four places to cache, the last ones, and none for longer than the one before", () => {
+it("has at most four cache breakpoints, the last ones, none of them longer than the one before", () => {
   const text = (text: string, ttl: "5m" | "1h") => ({ type: "text" as const, text, cacheControl: { ttl } })
   const messages: ReadonlyArray<Message> = [
     { role: "system", content: [text("a", "1h"), text("b", "1h")] },
@@ -174,7 +173,7 @@ it("marks at most four places to cache, the last ones, and none for longer than 
   assert.deepStrictEqual(marks({ cacheControl: { ttl: "1h" } }), ["c 1h", "d 5m", "e 5m", "top 5m"])
 })
 
-it("closes answer schemas, and says in words what they cannot enforce", () => {
+it("closes answer schemas, and describes the limits that cannot be enforced", () => {
   const schema = {
     $schema: "draft",
     type: "object",
@@ -203,9 +202,9 @@ it("closes answer schemas, and says in words what they cannot enforce", () => {
       }
     }
   })
-  const words = asked({ responseFormat: { type: "json_object" } })
-  assert.notProperty(words, "output_config")
-  assert.include(JSON.stringify(words["system"]), "one JSON object")
+  const prompted = asked({ responseFormat: { type: "json_object" } })
+  assert.notProperty(prompted, "output_config")
+  assert.include(JSON.stringify(prompted["system"]), "one JSON object")
   const choice = (required: ReadonlyArray<string>, properties: object) => ({ type: "object", properties, required })
   const parameters = { oneOf: [choice(["a", "b"], { a: {}, b: {} }), choice(["a"], { a: {}, c: {} })] }
   const [input] = asked({ tools: [{ name: "f", parameters }] })["tools"] as ReadonlyArray<JsonObject>
@@ -216,188 +215,14 @@ it("closes answer schemas, and says in words what they cannot enforce", () => {
   })
 })
 
-it("refuses what cannot be said faithfully", () => {
+it("refuses what the model or the API cannot do", () => {
   const part = (part: Message["content"][number]) => ({ messages: [{ role: "user", content: [part] } as Message] })
   const forced = { tools: [tool], toolChoice: { name: "f" } }
-  const verdict = (request: Partial<ChatRequest>, model = {}) =>
+  const outcome = (request: Partial<ChatRequest>, model = {}) =>
     failing(anthropicMessages.encode(call({ request, model })))
-  assert.strictEqual(verdict(part({ type: "audio", data: "A", format: "wav" })), "Unsupported")
-  assert.strictEqual(verdict(part({ type: "image", url: "data:image/tiff;base64,AA" })), "Unsupported")
-  assert.strictEqual(verdict(forced, { forcedToolChoice: false }), "Unsupported")
-  assert.strictEqual(verdict(forced, thinker({ support: "always" })), "Unsupported")
-  assert.strictEqual(verdict(forced, adaptive), "success")
-})
-
-const frame = (type: string, more: JsonObject = {}): JsonObject => ({ type, ...more })
-const block = (
-  index: number,
-  content_block: JsonObject,
-  ...deltas: ReadonlyArray<JsonObject>
-): ReadonlyArray<JsonObject> => [
-  frame("content_block_start", { index, content_block }),
-  ...deltas.map((delta) => frame("content_block_delta", { index, delta })),
-  frame("content_block_stop", { index })
-]
-const start = frame("message_start", { message: { id: "m", usage: { input_tokens: 3, output_tokens: 1 } } })
-const end = (stop_reason: string, usage: JsonObject = {}): ReadonlyArray<JsonObject> => [
-  frame("message_delta", { delta: { stop_reason }, usage }),
-  frame("message_stop")
-]
-
-describe("answers", () => {
-  it("number tools alone, give {} for no input, and ignore blocks of other kinds", () => {
-    const frames = [
-      start,
-      ...block(
-        0,
-        { type: "server_tool_use", id: "s", name: "search" },
-        { type: "input_json_delta", partial_json: "{}" }
-      ),
-      ...block(1, { type: "tool_use", id: "a", name: "f", input: {} }, { type: "input_json_delta", partial_json: "" }),
-      ...block(4, { type: "tool_use", name: "g", input: { whole: 1 } }),
-      ...end("tool_use")
-    ]
-    const { finishReason, toolCalls } = completed(streamed(anthropicMessages, frames, call()))
-    assert.deepStrictEqual(
-      toolCalls.map((tool) => [tool.name, tool.arguments]),
-      [
-        ["f", "{}"],
-        ["g", `{"whole":1}`]
-      ]
-    )
-    assert.match(toolCalls[1]?.id ?? "", /^call_\w{24}$/)
-    assert.strictEqual(finishReason, "tool_calls")
-  })
-
-  it("count later usage in place of earlier, field by field, in disjoint buckets", () => {
-    const first = {
-      input_tokens: 10,
-      output_tokens: 1,
-      cache_read_input_tokens: 7,
-      cache_creation_input_tokens: 5,
-      cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 2 }
-    }
-    const opening = frame("message_start", { message: { usage: first } })
-    const last = { output_tokens: 9, output_tokens_details: { thinking_tokens: 4 } }
-    const frames = [opening, frame("ping"), ...block(0, { type: "text", text: "a" }), ...end("end_turn", last)]
-    const expected = { ...none, input: 10, cacheRead: 7, cacheWrite5m: 3, cacheWrite1h: 2, output: 9, reasoning: 4 }
-    assert.deepStrictEqual(completed(streamed(anthropicMessages, frames, call())).usage, expected)
-    const body = { content: [{ type: "text", text: "a" }], stop_reason: "end_turn", usage: { ...first, ...last } }
-    assert.deepStrictEqual(completed(decoded(anthropicMessages, body, call())).usage, expected)
-  })
-
-  it("read the stop reason by one table", () => {
-    const cases: ReadonlyArray<readonly [string, string]> = [
-      ["end_turn", "stop"],
-      ["stop_sequence", "stop"],
-      ["pause_turn", "stop"],
-      ["max_tokens", "length"],
-      ["model_context_window_exceeded", "length"],
-      ["refusal", "content_filter"],
-      ["sensitive", "content_filter"],
-      ["new_reason", "broken"]
-    ]
-    for (const [stop_reason, expected] of cases)
-      for (const result of [
-        streamed(anthropicMessages, [start, ...end(stop_reason)], call()),
-        decoded(anthropicMessages, { content: [], stop_reason }, call())
-      ]) {
-        const seen = failing(result)
-        assert.strictEqual(seen === "success" ? completed(result).finishReason : seen, expected, stop_reason)
-      }
-  })
-
-  it("break on errors, on a missing end and on strange bodies", () => {
-    const overloaded = frame("error", { error: { type: "overloaded_error", message: "Overloaded" } })
-    const text = block(0, { type: "text", text: "a" })
-    const streams: ReadonlyArray<readonly [ReadonlyArray<JsonObject | string>, string]> = [
-      [[start, overloaded], "overloaded"],
-      [[start, ...text], "broken"],
-      [[start, ...text, frame("message_delta", { delta: { stop_reason: "end_turn" } })], "broken"],
-      [[start, frame("message_stop")], "broken"],
-      [[start, "{"], "broken"],
-      [[start, start, ...text, ...end("end_turn")], "success"]
-    ]
-    for (const [frames, expected] of streams)
-      assert.strictEqual(failing(streamed(anthropicMessages, frames, call())), expected)
-    for (const body of [
-      null,
-      [],
-      {},
-      { content: [], stop_reason: null },
-      { content: [{ type: "tool_use" }], stop_reason: "tool_use" }
-    ])
-      assert.strictEqual(failing(decoded(anthropicMessages, body, call())), "broken")
-    assert.strictEqual(failing(decoded(anthropicMessages, overloaded, call())), "overloaded")
-  })
-})
-
-describe("thinking over the turns of a tool loop", () => {
-  const thinking = [
-    { type: "thinking", thinking: "why", signature: "s1" },
-    { type: "redacted_thinking", data: "hidden" },
-    { type: "thinking", thinking: "", signature: "s2" }
-  ]
-  const answer = (id: string): JsonObject => ({
-    content: [...thinking, { type: "text", text: "so" }, { type: "tool_use", id, name: "f", input: {} }],
-    stop_reason: "tool_use"
-  })
-  const asFrames = (body: JsonObject): ReadonlyArray<JsonObject> => [
-    start,
-    ...(body["content"] as ReadonlyArray<JsonObject>).flatMap((part, index) =>
-      part["type"] === "thinking"
-        ? block(
-            index,
-            { type: "thinking", thinking: "", signature: "" },
-            { thinking: part["thinking"] },
-            { signature: part["signature"] }
-          )
-        : block(index, part)
-    ),
-    ...end("tool_use")
-  ]
-  const turns = (messages: ReadonlyArray<Message>, origin: string): ReadonlyArray<JsonObject> =>
-    bodyOf(
-      anthropicMessages,
-      call({ origin, model: adaptive, request: { messages, reasoning: { effort: "high", exclude: false } } })
-    )["messages"] as ReadonlyArray<JsonObject>
-
-  it.each(["plain", "streamed"])("goes back unchanged, in order and only to its origin (%s)", (kind) => {
-    const messages: Array<Message> = [user("q")]
-    for (const id of ["t1", "t2", "t3"]) {
-      const body = answer(id)
-      const asking = call({ model: adaptive, request: { messages: [...messages] } })
-      const said = completed(
-        kind === "plain"
-          ? decoded(anthropicMessages, body, asking)
-          : streamed(anthropicMessages, asFrames(body), asking)
-      )
-      messages.push(
-        { ...said, role: "assistant", content: [{ type: "text", text: said.content }] },
-        { role: "tool", toolCallId: id, content: [{ type: "text", text: "r" }] }
-      )
-      const assistants = turns(messages, "lab/up").filter((turn) => turn["role"] === "assistant")
-      assert.deepStrictEqual(
-        assistants.map((turn) => turn["content"]),
-        ["t1", "t2", "t3"].slice(0, assistants.length).map((turn) => answer(turn)["content"])
-      )
-      assert.notMatch(JSON.stringify(turns(messages, "lab/other")), /thinking|why|s1|hidden/)
-    }
-    assert.strictEqual(messages.length, 7)
-  })
-
-  it("keeps, when excluded, only the blocks that are valid without their text", () => {
-    const asking = call({ model: adaptive, request: { reasoning: { exclude: true } } })
-    for (const result of [
-      decoded(anthropicMessages, answer("t"), asking),
-      streamed(anthropicMessages, asFrames(answer("t")), asking)
-    ]) {
-      const { reasoning, reasoningDetails } = completed(result)
-      assert.strictEqual(reasoning, "")
-      assert.deepStrictEqual(
-        reasoningDetails.map((detail) => detail["data"] ?? detail["signature"]),
-        ["hidden", "s2"]
-      )
-    }
-  })
+  assert.strictEqual(outcome(part({ type: "audio", data: "A", format: "wav" })), "Unsupported")
+  assert.strictEqual(outcome(part({ type: "image", url: "data:image/tiff;base64,AA" })), "Unsupported")
+  assert.strictEqual(outcome(forced, { forcedToolChoice: false }), "Unsupported")
+  assert.strictEqual(outcome(forced, thinker({ support: "always" })), "Unsupported")
+  assert.strictEqual(outcome(forced, adaptive), "success")
 })
