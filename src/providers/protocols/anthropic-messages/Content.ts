@@ -15,8 +15,8 @@ import {
 import type { WireCall } from "../Protocol.ts"
 import { breakpoints, ephemeral, type EphemeralCacheControl } from "../shared/CacheBreakpoints.ts"
 import { dataUri } from "../shared/DataUri.ts"
-import { argumentsIn, asText, isBlank } from "../shared/Field.ts"
-import { detailsFrom } from "../shared/ReasoningDetails.ts"
+import { argumentsIn, isBlank } from "../shared/Field.ts"
+import { type SignedThinking, signedThinkingFrom } from "../shared/ReasoningDetails.ts"
 import { instructionOf } from "../shared/ResponseFormats.ts"
 import { alternatingTurns, continuePrompt, splitSystem, systemTags } from "../shared/Turns.ts"
 import { wireIds } from "../shared/WireIds.ts"
@@ -109,29 +109,25 @@ const imageSource = (url: string): ImageBlock["source"] => {
   return inline === undefined ? { type: "url", url } : { type: "base64", media_type: inline.mime, data: inline.data }
 }
 
-const assistantBlocks = (context: MessageContext, message: AssistantMessage): ReadonlyArray<ContentBlock> => [
-  ...thinkingBlocks(context.call, message),
-  ...textBlocks(message.content, context.marks),
+/** The model ignores thinking that it does not need any more. */
+const assistantBlocks = (
+  { call, marks, wireId }: MessageContext,
+  message: AssistantMessage
+): ReadonlyArray<ContentBlock> => [
+  ...signedThinkingFrom(call.origin, message).map(thinkingBlock),
+  ...textBlocks(message.content, marks),
   ...message.toolCalls.map((tool): ContentBlock => ({
     type: "tool_use",
-    id: context.wireId(tool.id),
+    id: wireId(tool.id),
     name: tool.name,
     input: argumentsIn(tool.arguments)
   }))
 ]
 
-/** Thinking without a signature is not accepted back, and the model ignores thinking that it does not need. */
-const thinkingBlocks = (
-  call: WireCall,
-  message: AssistantMessage
-): ReadonlyArray<ThinkingBlock | RedactedThinkingBlock> =>
-  detailsFrom(call.origin, message).flatMap((detail): ReadonlyArray<ThinkingBlock | RedactedThinkingBlock> => {
-    const { data, signature, text, type } = detail
-    if (type === "reasoning.encrypted" && typeof data === "string") return [{ type: "redacted_thinking", data }]
-    return type === "reasoning.text" && typeof signature === "string"
-      ? [{ type: "thinking", thinking: asText(text) ?? "", signature }]
-      : []
-  })
+const thinkingBlock = (thinking: SignedThinking): ThinkingBlock | RedactedThinkingBlock =>
+  thinking.type === "redacted"
+    ? { type: "redacted_thinking", data: thinking.data }
+    : { type: "thinking", thinking: thinking.text, signature: thinking.signature }
 
 /** A cache mark on a part of the result moves to the result itself. */
 const toolResult = ({ marks, wireId }: MessageContext, message: ToolMessage): ToolResultBlock => {

@@ -15,8 +15,8 @@ import {
 import type { WireCall } from "../Protocol.ts"
 import { automaticBreakpoint, breakpoints } from "../shared/CacheBreakpoints.ts"
 import { dataUri } from "../shared/DataUri.ts"
-import { argumentsIn, asText, isBlank } from "../shared/Field.ts"
-import { detailsFrom } from "../shared/ReasoningDetails.ts"
+import { argumentsIn, isBlank } from "../shared/Field.ts"
+import { type SignedThinking, signedThinkingFrom } from "../shared/ReasoningDetails.ts"
 import { instructionOf } from "../shared/ResponseFormats.ts"
 import {
   alternatingTurns,
@@ -134,7 +134,10 @@ const imageBlocks = (url: string): ReadonlyArray<ImageBlock> => {
     : [{ image: { format: inline.mime.replace("image/", ""), source: { bytes: inline.data } } }]
 }
 
-/** A turn of thinking alone is refused. */
+/**
+ * A turn of thinking alone is refused. Models that sign their thinking refuse it without the signature, and the others
+ * refuse all of it.
+ */
 const assistantBlocks = (context: MessageContext, message: AssistantMessage): ReadonlyArray<ContentBlock> => {
   const output = [
     ...partBlocks(context, message.content),
@@ -142,19 +145,14 @@ const assistantBlocks = (context: MessageContext, message: AssistantMessage): Re
       toolUse: { toolUseId: context.wireId(tool.id), name: tool.name, input: argumentsIn(tool.arguments) }
     }))
   ]
-  return output.length === 0 ? [] : [...thinkingBlocks(context.call, message), ...output]
+  return output.length === 0 ? [] : [...signedThinkingFrom(context.call.origin, message).map(reasoningBlock), ...output]
 }
 
-/** Models that sign their thinking do not accept it unsigned; the others do not accept it at all. */
-const thinkingBlocks = (call: WireCall, message: AssistantMessage): ReadonlyArray<ReasoningBlock> =>
-  detailsFrom(call.origin, message).flatMap((detail): ReadonlyArray<ReasoningBlock> => {
-    const { data, signature, text, type } = detail
-    if (type === "reasoning.encrypted" && typeof data === "string")
-      return [{ reasoningContent: { redactedContent: data } }]
-    return type === "reasoning.text" && typeof signature === "string"
-      ? [{ reasoningContent: { reasoningText: { text: asText(text) ?? "", signature } } }]
-      : []
-  })
+const reasoningBlock = (thinking: SignedThinking): ReasoningBlock => {
+  if (thinking.type === "redacted") return { reasoningContent: { redactedContent: thinking.data } }
+  const { signature, text } = thinking
+  return { reasoningContent: { reasoningText: { text, signature } } }
+}
 
 /** Every call has a result, or the request is refused; a call without one gets an error. */
 const resultBlocks = (context: MessageContext, { toolCalls }: AssistantMessage): ReadonlyArray<ContentBlock> =>

@@ -11,7 +11,7 @@ import type { EffortLevel } from "../shared/Thinking.ts"
 export interface RequestBody {
   readonly model: string
   readonly tools: ReadonlyArray<FunctionTool> | undefined
-  /** `any` is Mistral's word for `required`. Refused without `tools`, as is the next member. */
+  /** Mistral spells `required` as `any`. Refused without `tools`, as is the next member. */
   readonly tool_choice: "none" | "required" | "any" | NamedToolChoice | undefined
   readonly parallel_tool_calls: false | undefined
   /** Z.ai: arguments of tool calls come in pieces. */

@@ -177,7 +177,7 @@ const mediaOfResults = (
   return [{ role: "user", content: contentOf(context, [{ type: "text", text: toolMediaIntroduction }, ...media]) }]
 }
 
-/** The sentence that asks for a format the server has no parameter for, or that says the word JSON. */
+/** Asks for a format in a sentence, if the server has no parameter for it or insists on the word JSON. */
 const formatInstruction = (context: MessageContext): ReadonlyArray<OpenAiMessage> => {
   const { messages, responseFormat } = context.call.request
   if (responseFormat.type === "text") return []

@@ -130,30 +130,34 @@ type ReasoningMembers = Members<
 
 /** Models that do not reason get none of these members. */
 const reasoning = (call: WireCall, dialect: Dialect, thinking: Thinking): ReasoningMembers => {
-  const { support } = call.model.reasoning
-  const on = support === "optional" && thinking.state !== "unset" ? thinking.state === "on" : undefined
-  const member = support === "none" ? "none" : dialect.thinkingSwitch
-  const output = support === "none" ? "none" : dialect.reasoningSwitch
+  const reasons = canReason(call.model)
+  const on = switchState(call, thinking)
   return {
-    thinking: on !== undefined ? thinkingSwitch(member, on) : undefined,
-    reasoning:
-      member === "reasoning object"
-        ? openRouterReasoning(call, thinking)
-        : member === "reasoning.enabled" && on !== undefined
-          ? { enabled: on }
-          : undefined,
-    enable_thinking: member === "enable_thinking" ? on : undefined,
-    chat_template_kwargs: member === "chat_template_kwargs" && on !== undefined ? { enable_thinking: on } : undefined,
-    reasoning_effort: support === "none" ? undefined : openAiEffort(dialect, thinking),
-    include_reasoning: output === "include_reasoning" ? true : undefined,
-    reasoning_split: output === "reasoning_split" ? true : undefined
+    thinking: on === undefined ? undefined : thinkingObject(dialect, on),
+    reasoning: reasons ? reasoningObject(call, dialect, thinking) : undefined,
+    enable_thinking: dialect.thinkingSwitch === "enable_thinking" ? on : undefined,
+    chat_template_kwargs:
+      dialect.thinkingSwitch === "chat_template_kwargs" && on !== undefined ? { enable_thinking: on } : undefined,
+    reasoning_effort: reasons ? openAiEffort(dialect, thinking) : undefined,
+    include_reasoning: reasons && dialect.reasoningSwitch === "include_reasoning" ? true : undefined,
+    reasoning_split: reasons && dialect.reasoningSwitch === "reasoning_split" ? true : undefined
   }
 }
 
-const thinkingSwitch = (member: Dialect["thinkingSwitch"], on: boolean): RequestBody["thinking"] => {
+/** Whether thinking is switched on or off. Models that cannot do both have no switch. */
+const switchState = ({ model }: WireCall, thinking: Thinking): boolean | undefined =>
+  model.reasoning.support === "optional" && thinking.state !== "unset" ? thinking.state === "on" : undefined
+
+const thinkingObject = ({ thinkingSwitch }: Dialect, on: boolean): RequestBody["thinking"] => {
   const type = on ? "enabled" : "disabled"
-  if (member === "thinking, kept") return { type, clear_thinking: false }
-  return member === "thinking" ? { type, clear_thinking: undefined } : undefined
+  if (thinkingSwitch === "thinking, kept") return { type, clear_thinking: false }
+  return thinkingSwitch === "thinking" ? { type, clear_thinking: undefined } : undefined
+}
+
+const reasoningObject = (call: WireCall, dialect: Dialect, thinking: Thinking): OpenRouterReasoning | undefined => {
+  if (dialect.thinkingSwitch === "reasoning object") return openRouterReasoning(call, thinking)
+  const on = switchState(call, thinking)
+  return dialect.thinkingSwitch === "reasoning.enabled" && on !== undefined ? { enabled: on } : undefined
 }
 
 /** OpenRouter takes what the client requested as it is, budgets included. */

@@ -6,6 +6,7 @@
 import { hash } from "node:crypto"
 
 import type { AssistantMessage, ReasoningDetail } from "../../../domain/Conversation.ts"
+import { asText } from "./Field.ts"
 
 const separator = "#"
 
@@ -30,4 +31,18 @@ export const detailsFrom = (origin: string, message: AssistantMessage): Readonly
     const native = id.slice(origin.length + separator.length)
     const { id: _stamped, ...block } = detail
     return [native === "" || native.startsWith(separator) ? block : { ...block, id: native }]
+  })
+
+/** A block of thinking as Anthropic's and Bedrock's models make it: signed text, or data that only they can read. */
+export type SignedThinking =
+  | { readonly type: "text"; readonly text: string; readonly signature: string }
+  | { readonly type: "redacted"; readonly data: string }
+
+/** The thinking in a message that `origin` accepts back. Text without a signature is refused, so it is left out. */
+export const signedThinkingFrom = (origin: string, message: AssistantMessage): ReadonlyArray<SignedThinking> =>
+  detailsFrom(origin, message).flatMap(({ data, signature, text, type }): ReadonlyArray<SignedThinking> => {
+    if (type === "reasoning.encrypted" && typeof data === "string") return [{ type: "redacted", data }]
+    return type === "reasoning.text" && typeof signature === "string"
+      ? [{ type: "text", text: asText(text) ?? "", signature }]
+      : []
   })

@@ -5,7 +5,7 @@
  */
 import type { Message, SystemMessage, ToolCall, ToolMessage } from "../../../domain/Conversation.ts"
 
-/** Opens or closes a conversation that the model's own words would open or close. */
+/** The user's turn before a conversation that begins with the model's, or after one that ends with it. */
 export const continuePrompt = "Continue."
 
 /** Introduces images and audio that a tool returned, where tool results hold only text. */
@@ -23,6 +23,7 @@ export interface SplitConversation {
   readonly rest: ReadonlyArray<Message>
 }
 
+/** Later system messages stay in `rest`. */
 export const splitSystem = (messages: ReadonlyArray<Message>): SplitConversation => {
   const system: Array<SystemMessage> = []
   for (const message of messages) {
@@ -38,6 +39,7 @@ export interface TurnAddition<Role extends string, Part> {
   readonly parts: ReadonlyArray<Part>
 }
 
+/** All that consecutive messages of one role add. */
 export interface AlternatingTurn<Role extends string, Part> {
   readonly role: Role
   readonly parts: Array<Part>

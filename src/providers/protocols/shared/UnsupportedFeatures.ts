@@ -19,7 +19,7 @@ export interface AcceptedInput {
   readonly imageTypes?: ReadonlyArray<string>
   /** Images can be given by their URL. */
   readonly imageUrls: boolean
-  /** Which tool names it accepts, and the same rule in words. */
+  /** Which tool names it accepts, and the rule for the message that names it. */
   readonly toolNames?: { readonly pattern: RegExp; readonly rule: string }
 }
 

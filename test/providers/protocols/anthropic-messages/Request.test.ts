@@ -109,7 +109,7 @@ it("sends a whole request in Anthropic's form", () => {
   })
 })
 
-it("steers thinking by a budget or by an effort, as the model requires, and switches it off where it is refused", () => {
+it("steers thinking by a budget or by an effort, as the model requires, and switches it off where refused", () => {
   const effort = (effort: "high" | "none") => ({ reasoning: { effort, exclude: false } })
   const seen = (request: Partial<ChatRequest>, model: object) => {
     const { max_tokens: _, output_config, temperature, thinking } = asked({ temperature: 1, ...request }, model)

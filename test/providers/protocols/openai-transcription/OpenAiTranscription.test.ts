@@ -13,10 +13,10 @@ const formOf = (dialect: DialectName, request = recording()) =>
   openAiTranscription.encode({ request, upstream: "up", dialect }).body
 
 describe("the form", () => {
-  const wishes = { language: "de", prompt: "Tollgate, Picodollar", temperature: 0.4 }
+  const hints = { language: "de", prompt: "Tollgate, Picodollar", temperature: 0.4 }
 
-  it("says what the client wishes, always asks for JSON, and leaves out what is not wished", () => {
-    assert.deepStrictEqual(formOf("openai", recording(wishes)).fields, {
+  it("has what the client requested, always asks for JSON, and leaves out what was not requested", () => {
+    assert.deepStrictEqual(formOf("openai", recording(hints)).fields, {
       model: "up",
       language: "de",
       prompt: "Tollgate, Picodollar",
@@ -30,15 +30,15 @@ describe("the form", () => {
     })
   })
 
-  it("holds nothing that a server would refuse", () => {
-    const keys = (dialect: DialectName) => Object.keys(formOf(dialect, recording(wishes)).fields)
+  it("has no field that a server would refuse", () => {
+    const keys = (dialect: DialectName) => Object.keys(formOf(dialect, recording(hints)).fields)
     assert.deepStrictEqual(keys("mistral"), ["model", "language", "temperature"])
     assert.deepStrictEqual(keys("openrouter"), ["model", "language", "temperature", "response_format"])
     for (const dialect of ["azure", "groq", "vllm", "generic"] as const)
       assert.deepStrictEqual(keys(dialect), keys("openai"), dialect)
   })
 
-  it("holds every byte of the file under a name that tells its format and nothing else", () => {
+  it("has every byte of the file, under a name that reveals its format and nothing else", () => {
     for (const extension of audioExtensions) {
       const request = recording({}, extension)
       const { file } = formOf("openai", { ...request, file: { ...request.file, name: "my diary.WAV" } })
@@ -111,16 +111,16 @@ const answers: ReadonlyArray<readonly [string, JsonObject, string, object | unde
     "a",
     { audioInput: 37, output: 12 }
   ],
-  ["of a server at home", { text: "\n Guten Tag. \n" }, "Guten Tag.", undefined],
-  ["without a word", { text: "" }, "", undefined],
+  ["of a server of one's own", { text: "\n Guten Tag. \n" }, "Guten Tag.", undefined],
+  ["without any speech", { text: "" }, "", undefined],
   [
     "whose counts are all zero",
     { text: "a", usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 } },
     "a",
     undefined
   ],
-  ["whose counts nobody can believe", { text: "a", usage: { input_tokens: 1e12, output_tokens: 1 } }, "a", undefined],
-  ["whose counts are no numbers", { text: "a", usage: { input_tokens: "many", output_tokens: null } }, "a", undefined]
+  ["whose counts are implausible", { text: "a", usage: { input_tokens: 1e12, output_tokens: 1 } }, "a", undefined],
+  ["whose counts are not numbers", { text: "a", usage: { input_tokens: "many", output_tokens: null } }, "a", undefined]
 ]
 
 describe("the answer", () => {
@@ -132,7 +132,7 @@ describe("the answer", () => {
       })
     })
 
-  it("without a text is broken, and an error inside a success is one", () => {
+  it("without a text is broken, and an error inside a success is a failure", () => {
     for (const body of [null, "Hi.", [], {}, { text: null }, { text: 7 }, { segments: [{ text: "Hi." }] }])
       assert.strictEqual(failing(openAiTranscription.decode(body)), "broken", JSON.stringify(body))
     assert.strictEqual(failing(openAiTranscription.decode({ error: "no 'file' field in the request" })), "server")
@@ -144,32 +144,32 @@ describe("the answer", () => {
 })
 
 describe("an error", () => {
-  const said = (message: string, code: string | null = null) => ({ error: { message, code, param: null } })
+  const errorBody = (message: string, code: string | null = null) => ({ error: { message, code, param: null } })
   const errors: ReadonlyArray<readonly [number, unknown, string]> = [
-    // Another transcriber may take it.
+    // Another model may accept the recording.
     [
       400,
-      said("audio duration 1500.0 seconds is longer than 1400 seconds for this model", "invalid_value"),
+      errorBody("audio duration 1500.0 seconds is longer than 1400 seconds for this model", "invalid_value"),
       "Unsupported"
     ],
-    [400, said("instructions and audio are too large", "input_too_large"), "Unsupported"],
-    [413, said("Maximum content size limit (26214400) exceeded (26214850 bytes read)"), "Unsupported"],
+    [400, errorBody("instructions and audio are too large", "input_too_large"), "Unsupported"],
+    [413, errorBody("Maximum content size limit (26214400) exceeded (26214850 bytes read)"), "Unsupported"],
     [413, "<html><head><title>413 Request Entity Too Large</title></head></html>", "Unsupported"],
-    [400, said("Audio file might be corrupted or unsupported", "invalid_value"), "Unsupported"],
-    [400, said("The audio file could not be decoded or its format is not supported."), "Unsupported"],
+    [400, errorBody("Audio file might be corrupted or unsupported", "invalid_value"), "Unsupported"],
+    [400, errorBody("The audio file could not be decoded or its format is not supported."), "Unsupported"],
     [400, { object: "error", message: "Audio input could not be decoded. ", code: "3310" }, "Unsupported"],
-    [400, said("Unsupported file format bin", "unsupported_value"), "Unsupported"],
+    [400, errorBody("Unsupported file format bin", "unsupported_value"), "Unsupported"],
     [400, { object: "error", message: "Invalid model: x", type: "invalid_model", code: "1500" }, "Unsupported"],
-    [404, said("The model `x` does not exist", "model_not_found"), "Unsupported"],
-    // Nobody can.
-    [400, said("Invalid file format. Supported formats: ['flac', 'mp3', 'wav']"), "Invalid"],
-    [400, said("Audio file is too short. Minimum audio length is 0.1 seconds.", "audio_too_short"), "Invalid"],
+    [404, errorBody("The model `x` does not exist", "model_not_found"), "Unsupported"],
+    // No model can.
+    [400, errorBody("Invalid file format. Supported formats: ['flac', 'mp3', 'wav']"), "Invalid"],
+    [400, errorBody("Audio file is too short. Minimum audio length is 0.1 seconds.", "audio_too_short"), "Invalid"],
     [422, { detail: [{ loc: ["body", "prompt"], msg: "Extra inputs are not permitted" }] }, "Invalid"],
-    // The provider's own.
+    // The provider is at fault.
     [401, { detail: "Invalid API Key" }, "Credentials"],
-    [429, said("x", "insufficient_quota"), "Credentials"],
-    [429, said("x", "rate_limit_exceeded"), "rate_limited"],
-    [500, said("The server had an error", "server_error"), "server"],
+    [429, errorBody("x", "insufficient_quota"), "Credentials"],
+    [429, errorBody("x", "rate_limit_exceeded"), "rate_limited"],
+    [500, errorBody("The server had an error", "server_error"), "server"],
     [502, "<!doctype html><title>Bad gateway</title>", "server"]
   ]
   for (const [status, body, expected] of errors)
