@@ -83,7 +83,7 @@ export interface ConverseMessage {
   readonly content: ReadonlyArray<ContentBlock>
 }
 
-export type SystemBlock = TextBlock | CachePointBlock | ImageBlock
+export type SystemBlock = TextBlock | CachePointBlock
 
 export type ContentBlock = TextBlock | ImageBlock | CachePointBlock | ReasoningBlock | ToolUseBlock | ToolResultBlock
 

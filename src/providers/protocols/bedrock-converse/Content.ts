@@ -78,11 +78,11 @@ export const conversationOf = (call: WireCall, { forbidsCalls, format }: Prompte
     rest.flatMap((message) => turnsOf(context, message)),
     { text: continuePrompt }
   )
-  // What changes with the call stands last, so that it changes no cached prefix.
+  // What the next request may not repeat stands last, so that the cached prefix stays the same.
   turns.at(-1)?.parts.push(...cachePoint(automaticBreakpoint(request), family))
   if (forbidsCalls) turns.at(-1)?.parts.push({ text: "Answer without calling a tool." })
   return {
-    system: [...system.flatMap((message) => partBlocks(context, message.content)), ...instruction],
+    system: [...system.flatMap((message) => textBlocks(context, message.content)), ...instruction],
     messages: turns.map(({ parts, role }) => ({ role, content: parts }))
   }
 }
@@ -94,7 +94,7 @@ const cachePoint = (control: CacheControl | undefined, { caching }: ModelFamily)
 
 type Addition = TurnAddition<ConverseMessage["role"], ContentBlock>
 
-/** Tool messages stand where their calls are, so they add nothing themselves. */
+/** Results are added together with their calls, so tool messages add nothing themselves. */
 const turnsOf = (context: MessageContext, message: Message): ReadonlyArray<Addition> => {
   switch (message.role) {
     case "system":
@@ -112,20 +112,22 @@ const turnsOf = (context: MessageContext, message: Message): ReadonlyArray<Addit
 }
 
 const taggedSystem = (context: MessageContext, parts: ReadonlyArray<TextPart>): ReadonlyArray<ContentBlock> => {
-  const blocks = partBlocks(context, parts)
+  const blocks = textBlocks(context, parts)
   return blocks.length === 0 ? [] : [{ text: systemTags.open }, ...blocks, { text: systemTags.close }]
 }
 
 /** Texts and images; a request with audio, or with an image that is not data, has been refused before. */
-const partBlocks = (context: MessageContext, parts: ReadonlyArray<ContentPart>): ReadonlyArray<SystemBlock> =>
-  parts.flatMap((part): ReadonlyArray<SystemBlock> => {
+const partBlocks = (context: MessageContext, parts: ReadonlyArray<ContentPart>): ReadonlyArray<ContentBlock> =>
+  parts.flatMap((part): ReadonlyArray<ContentBlock> => {
     if (part.type === "image") return imageBlocks(part.url)
-    return part.type === "text" ? textBlocks(context, part) : []
+    return part.type === "text" ? textBlocks(context, [part]) : []
   })
 
 /** Blank texts are refused, so they are left out. */
-const textBlocks = ({ pointAfter }: MessageContext, part: TextPart): ReadonlyArray<TextBlock | CachePointBlock> =>
-  isBlank(part.text) ? [] : [{ text: part.text }, ...pointAfter(part)]
+const textBlocks = ({ pointAfter }: MessageContext, parts: ReadonlyArray<TextPart>): ReadonlyArray<SystemBlock> =>
+  parts.flatMap((part): ReadonlyArray<SystemBlock> =>
+    isBlank(part.text) ? [] : [{ text: part.text }, ...pointAfter(part)]
+  )
 
 const imageBlocks = (url: string): ReadonlyArray<ImageBlock> => {
   const inline = dataUri(url)

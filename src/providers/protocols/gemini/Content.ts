@@ -60,7 +60,7 @@ export const conversationOf = (call: WireCall, format: ChatRequest["responseForm
 
 type Addition = TurnAddition<ContentTurn["role"], GeminiPart>
 
-/** Tool messages stand where their calls are, so they add nothing themselves. */
+/** Results are added together with their calls, so tool messages add nothing themselves. */
 const turnsOf = (call: WireCall, message: Message, results: ToolResults): ReadonlyArray<Addition> => {
   switch (message.role) {
     case "system":

@@ -25,6 +25,7 @@ import type {
   ChatContentPart,
   OpenAiMessage,
   InstructionMessage,
+  TextChatPart,
   ThinkingChunk,
   ToolChatMessage
 } from "./Body.ts"
@@ -134,7 +135,7 @@ interface ReasoningEcho {
   readonly text?: string
   readonly details?: AssistantMessage["reasoningDetails"]
   /** The content with the reasoning in it, in place of the text. */
-  readonly content?: ReadonlyArray<ThinkingChunk | { readonly type: "text"; readonly text: string }>
+  readonly content?: ReadonlyArray<ThinkingChunk | TextChatPart>
 }
 
 const reasoningEcho = ({ call, dialect }: MessageContext, message: AssistantMessage, text: string): ReasoningEcho => {
