@@ -5,6 +5,7 @@
  * become one `Reasoning` here before anything else looks at the request, and the tier for routing follows from it.
  */
 
+/** The levels of effort that a client can request, in ascending order. */
 export const efforts = ["none", "minimal", "low", "medium", "high", "xhigh"] as const
 export type Effort = (typeof efforts)[number]
 
@@ -21,6 +22,7 @@ export interface Reasoning {
 /** How much thinking a candidate must be able to do. A model is eligible for each tier separately. */
 export type ReasoningTier = "none" | "low" | "high"
 
+/** The two fields of a request, with the names of this code. */
 export interface ReasoningFields {
   readonly reasoning?: {
     readonly effort?: Effort

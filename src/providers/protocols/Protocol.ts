@@ -22,6 +22,7 @@ export interface WireCall {
   readonly model: Model
   /** The model's name at this provider. */
   readonly upstream: string
+  /** The most tokens that this endpoint can produce. */
   readonly maxOutputTokens: number
   readonly dialect: DialectName
   /** `<provider>/<upstream>`: written on reasoning details, and compared when they come back. */
@@ -83,12 +84,14 @@ export interface StreamReader {
 }
 
 /**
- * What a protocol does with each field of our request; the compiler refuses a protocol that leaves one out. A `refused`
- * field has no counterpart. It is dropped if it is only a hint; otherwise the call is refused before it is made.
+ * What a protocol does with a field of our request. A `refused` field has no counterpart: it is dropped if it is only a
+ * hint; otherwise the call is refused before it is made.
  */
 export type Treatment = "sent" | "translated" | "refused"
+/** One treatment for each field; a protocol that leaves one out does not compile. */
 export type FieldTable = { readonly [Field in keyof Required<ChatRequest>]: Treatment }
 
+/** A protocol for models that hold conversations. */
 export interface Protocol {
   readonly fields: FieldTable
   /** False where the API takes images only as data: then `encode` is given images as data URIs and no others. */

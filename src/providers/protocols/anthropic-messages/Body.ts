@@ -8,6 +8,7 @@ import type { EphemeralCacheControl } from "../shared/CacheBreakpoints.ts"
 import type { ClaudeThinkingParameter } from "../shared/ClaudeThinking.ts"
 import type { EffortLevel } from "../shared/Thinking.ts"
 
+/** The whole body. */
 export interface RequestBody {
   readonly model: string
   /** Required. Visible and reasoning tokens. */
@@ -30,6 +31,7 @@ export interface RequestBody {
   readonly stream: boolean
 }
 
+/** A function that the model may call. */
 export interface ClaudeTool {
   readonly name: string
   readonly description: string | undefined
@@ -37,6 +39,7 @@ export interface ClaudeTool {
   readonly input_schema: JsonObject
 }
 
+/** Whether and which tool is called. `any` insists on a call. */
 export interface ClaudeToolChoice {
   readonly type: "auto" | "any" | "tool" | "none"
   /** Of the tool, where `type` is `tool`. */
@@ -44,17 +47,20 @@ export interface ClaudeToolChoice {
   readonly disable_parallel_tool_use: true | undefined
 }
 
+/** How much effort an answer may take, and which schema it must satisfy. */
 export interface OutputConfig {
   readonly effort: EffortLevel | undefined
   readonly format: AnswerFormat | undefined
 }
 
+/** The answer is JSON text that satisfies the schema. */
 export interface AnswerFormat {
   readonly type: "json_schema"
   /** JSON Schema in which every object is closed, without most limits. */
   readonly schema: JsonObject
 }
 
+/** One turn. */
 export interface ClaudeMessage {
   readonly role: "user" | "assistant"
   readonly content: ReadonlyArray<ContentBlock>
@@ -83,17 +89,20 @@ export interface ImageBlock {
     | { readonly type: "base64"; readonly media_type: string; readonly data: string }
 }
 
+/** Goes back unchanged: the signature covers the text. */
 export interface ThinkingBlock {
   readonly type: "thinking"
   readonly thinking: string
   readonly signature: string
 }
 
+/** Thinking that only the provider can read. */
 export interface RedactedThinkingBlock {
   readonly type: "redacted_thinking"
   readonly data: string
 }
 
+/** A call that the model made. */
 export interface ToolUseBlock {
   readonly type: "tool_use"
   /** At most 64 letters, digits, underscores and hyphens. */
@@ -102,6 +111,7 @@ export interface ToolUseBlock {
   readonly input: JsonObject
 }
 
+/** Stands at the start of the user's turn right after the call. */
 export interface ToolResultBlock {
   readonly type: "tool_result"
   readonly tool_use_id: string

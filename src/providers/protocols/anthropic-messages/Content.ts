@@ -39,6 +39,7 @@ interface MessageContext {
   readonly wireId: (id: string) => string
 }
 
+/** The members of the body that hold the conversation. */
 export interface ConversationBody {
   readonly system: ReadonlyArray<TextBlock>
   readonly messages: ReadonlyArray<ClaudeMessage>

@@ -29,6 +29,7 @@ import { conversationOf } from "./Content.ts"
 /** The version that old and new models both accept. */
 const apiVersion = "2023-06-01"
 
+/** The HTTP request, or an `Unsupported` failure if the model or the API cannot do what it asks. */
 export const encode = (call: WireCall): Result.Result<WireRequest<RequestBody>, Failure> => {
   const failure = unsupportedFailure(call, {
     forcedToolBesideReasoning: false,

@@ -8,6 +8,7 @@ import type { JsonObject } from "../../../domain/JsonObject.ts"
 import type { ClaudeThinkingParameter } from "../shared/ClaudeThinking.ts"
 import type { EffortLevel } from "../shared/Thinking.ts"
 
+/** The whole body. */
 export interface RequestBody {
   /** Required where the history holds calls or results of tools. */
   readonly toolConfig: ToolConfig | undefined
@@ -20,6 +21,7 @@ export interface RequestBody {
   readonly outputConfig: { readonly textFormat: TextFormat } | undefined
 }
 
+/** The tools, and whether one of them must be called. */
 export interface ToolConfig {
   readonly tools: ReadonlyArray<{ readonly toolSpec: ToolSpec }>
   /** Without it the model decides. There is no choice that forbids calls. */
@@ -34,6 +36,7 @@ export interface ToolSpec {
   readonly inputSchema: { readonly json: JsonObject }
 }
 
+/** Limits and sampling, in the form that is the same for all models. */
 export interface InferenceConfig {
   /** Visible and reasoning tokens. */
   readonly maxTokens: number | undefined
@@ -44,6 +47,7 @@ export interface InferenceConfig {
   readonly stopSequences: ReadonlyArray<string> | undefined
 }
 
+/** Members of the model's own API, which differ between makers. */
 export type ModelFields = ClaudeFields | NovaFields | GptOssFields | GptFields
 
 export interface ClaudeFields {
@@ -66,6 +70,7 @@ export interface GptFields {
   readonly reasoning: { readonly effort: EffortLevel }
 }
 
+/** The answer is JSON text that satisfies the schema. */
 export interface TextFormat {
   readonly type: "json_schema"
   readonly structure: {
@@ -78,6 +83,7 @@ export interface TextFormat {
   }
 }
 
+/** One turn. */
 export interface ConverseMessage {
   readonly role: "user" | "assistant"
   readonly content: ReadonlyArray<ContentBlock>
@@ -102,6 +108,7 @@ export interface CachePointBlock {
   readonly cachePoint: { readonly type: "default"; readonly ttl: "1h" | undefined }
 }
 
+/** Goes back unchanged: the signature covers the text. */
 export interface ReasoningBlock {
   readonly reasoningContent:
     | { readonly reasoningText: { readonly text: string; readonly signature: string } }
@@ -109,6 +116,7 @@ export interface ReasoningBlock {
     | { readonly redactedContent: string }
 }
 
+/** A call that the model made. */
 export interface ToolUseBlock {
   /** The id has at most 64 letters, digits, underscores and hyphens. */
   readonly toolUse: { readonly toolUseId: string; readonly name: string; readonly input: JsonObject }

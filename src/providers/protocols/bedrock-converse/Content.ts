@@ -41,6 +41,7 @@ import type {
 } from "./Body.ts"
 import { type ModelFamily, modelFamilyOf } from "./ModelFamilies.ts"
 
+/** The members of the body that hold the conversation. */
 export interface ConversationBody {
   readonly system: ReadonlyArray<SystemBlock>
   readonly messages: ReadonlyArray<ConverseMessage>

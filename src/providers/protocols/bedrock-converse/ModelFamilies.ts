@@ -14,6 +14,7 @@ import {
 import { type EffortLevel, type Thinking, thinkingOf } from "../shared/Thinking.ts"
 import type { ClaudeFields, GptFields, GptOssFields, ModelFields, NovaFields } from "./Body.ts"
 
+/** What the models of one maker have in common. */
 export interface ModelFamily {
   /** Thinking as a call to these models can have it. */
   readonly thinking: (call: WireCall) => Thinking
@@ -109,5 +110,6 @@ const owners: ReadonlyMap<string, ModelFamily> = new Map([
   ["amazon", nova]
 ])
 
+/** By the model id, else by the owner in the catalog. */
 export const modelFamilyOf = ({ model, upstream }: WireCall): ModelFamily =>
   makers.find(([id]) => id.test(upstream))?.[1] ?? owners.get(model.ownedBy) ?? other

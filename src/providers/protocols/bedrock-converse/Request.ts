@@ -26,6 +26,7 @@ const acceptedInput: AcceptedInput = {
   imageUrls: false
 }
 
+/** The HTTP request, or an `Unsupported` failure if the model or the API cannot do what it asks. */
 export const encode = (call: WireCall): Result.Result<WireRequest<RequestBody>, Failure> => {
   const failure = unsupportedFailure(call, acceptedInput)
   if (failure !== undefined) return Result.fail(failure)

@@ -5,6 +5,7 @@
  */
 import type { JsonObject } from "../../../domain/JsonObject.ts"
 
+/** The whole body. */
 export interface RequestBody {
   /** All functions are in one entry. */
   readonly tools: readonly [{ readonly functionDeclarations: ReadonlyArray<FunctionDeclaration> }] | undefined
@@ -15,6 +16,7 @@ export interface RequestBody {
   readonly generationConfig: GenerationConfig
 }
 
+/** A function that the model may call. */
 export interface FunctionDeclaration {
   readonly name: string
   readonly description: string | undefined
@@ -29,6 +31,7 @@ export interface FunctionCallingConfig {
   readonly allowedFunctionNames: readonly [string] | undefined
 }
 
+/** Limits, sampling, format and thinking. */
 export interface GenerationConfig {
   /** Visible tokens and thoughts. */
   readonly maxOutputTokens: number | undefined
@@ -57,6 +60,7 @@ export interface ThinkingConfig {
   readonly thinkingBudget: number | undefined
 }
 
+/** One turn. */
 export interface ContentTurn {
   readonly role: "user" | "model"
   readonly parts: ReadonlyArray<GeminiPart>
@@ -64,6 +68,7 @@ export interface ContentTurn {
 
 export type GeminiPart = GeminiTextPart | MediaPart | FunctionCallPart | FunctionResponsePart
 
+/** Text, or a thought. */
 export interface GeminiTextPart {
   /** Empty text is allowed only beside a signature. */
   readonly text: string
@@ -73,11 +78,13 @@ export interface GeminiTextPart {
   readonly thoughtSignature?: string
 }
 
+/** An image or audio. */
 export interface MediaPart {
   /** Base64. */
   readonly inlineData: { readonly mimeType: string; readonly data: string }
 }
 
+/** A call that the model made. */
 export interface FunctionCallPart {
   /** Gemini 3 and later take ids; older models know calls by their name and order. */
   readonly functionCall: { readonly id: string | undefined; readonly name: string; readonly args: JsonObject }

@@ -38,6 +38,7 @@ import { missingSignature, signaturesOf } from "./Signatures.ts"
 export const isGemini3OrLater = ({ reasoning }: Model): boolean =>
   reasoning.support !== "none" && reasoning.budgetTokens === undefined
 
+/** The members of the body that hold the conversation. */
 export interface ConversationBody {
   readonly system: ReadonlyArray<GeminiPart>
   readonly contents: ReadonlyArray<ContentTurn>

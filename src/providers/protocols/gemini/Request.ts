@@ -28,6 +28,7 @@ const acceptedInput: AcceptedInput = {
   }
 }
 
+/** The HTTP request, or an `Unsupported` failure if the model or the API cannot do what it asks. */
 export const encode = (call: WireCall): Result.Result<WireRequest<RequestBody>, Failure> => {
   const failure = unsupportedFailure(call, acceptedInput)
   if (failure !== undefined) return Result.fail(failure)
@@ -49,9 +50,11 @@ const bodyOf = (call: WireCall): RequestBody => {
   }
 }
 
-/** Gemini refuses more sequences, so the gateway cuts the answer at the others. */
+/** Gemini refuses more sequences. */
 const maxStops = 5
 const stopSequences = ({ request }: WireCall): StopSequences => limitedStops(request.stop, maxStops)
+
+/** The sequences beyond the fifth: the gateway cuts the answer at them. */
 export const localStops = (call: WireCall): ReadonlyArray<string> => stopSequences(call).local
 
 const tools = (request: ChatRequest): Pick<RequestBody, "tools" | "toolConfig"> => {

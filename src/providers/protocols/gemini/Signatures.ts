@@ -60,6 +60,7 @@ export interface SignedText {
   readonly signature: string
 }
 
+/** What goes back with a message of the model. */
 export interface Signatures {
   readonly thoughts: ReadonlyArray<GeminiTextPart>
   /** In the order of the answer. They do not overlap. */

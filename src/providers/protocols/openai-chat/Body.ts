@@ -8,6 +8,7 @@ import type { JsonObject } from "../../../domain/JsonObject.ts"
 import type { EphemeralCacheControl } from "../shared/CacheBreakpoints.ts"
 import type { EffortLevel } from "../shared/Thinking.ts"
 
+/** The whole body. Members that only some servers know name these servers. */
 export interface RequestBody {
   readonly model: string
   readonly tools: ReadonlyArray<FunctionTool> | undefined
@@ -56,6 +57,7 @@ export interface RequestBody {
   readonly stream_options: { readonly include_usage: true } | undefined
 }
 
+/** A function that the model may call. */
 export interface FunctionTool {
   readonly type: "function"
   readonly function: {
@@ -66,6 +68,7 @@ export interface FunctionTool {
   }
 }
 
+/** Insists on a call of this function. */
 export interface NamedToolChoice {
   readonly type: "function"
   readonly function: { readonly name: string }
@@ -76,6 +79,7 @@ export interface JsonObjectFormat {
   readonly type: "json_object"
 }
 
+/** The answer is JSON text that satisfies the schema. */
 export interface JsonSchemaFormat {
   readonly type: "json_schema"
   readonly json_schema: {
@@ -108,6 +112,7 @@ export interface UserChatMessage {
   readonly content: string | ReadonlyArray<ChatContentPart>
 }
 
+/** What the model answered before. */
 export interface AssistantChatMessage {
   readonly role: "assistant"
   readonly content: string | null | ReadonlyArray<ThinkingChunk | TextChatPart>
@@ -118,6 +123,7 @@ export interface AssistantChatMessage {
   readonly tool_calls: ReadonlyArray<ChatToolCall> | undefined
 }
 
+/** A call that the model made. */
 export interface ChatToolCall {
   /** At most 40 characters for OpenAI, exactly nine letters or digits for Mistral. */
   readonly id: string
@@ -126,6 +132,7 @@ export interface ChatToolCall {
   readonly function: { readonly name: string; readonly arguments: string }
 }
 
+/** The result of a call. OpenAI takes only text here; `name` is Mistral's. */
 export interface ToolChatMessage {
   readonly role: "tool"
   readonly tool_call_id: string

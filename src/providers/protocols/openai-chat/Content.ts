@@ -39,6 +39,7 @@ interface MessageContext {
   readonly toolNames: ReadonlyMap<string, string>
 }
 
+/** The `messages` member. */
 export const messagesOf = (call: WireCall): ReadonlyArray<OpenAiMessage> => {
   const { messages } = call.request
   const dialect = dialects[call.dialect]

@@ -17,6 +17,7 @@ import { unsupportedFailure } from "../shared/UnsupportedFeatures.ts"
 import type { OpenRouterReasoning, RequestBody } from "./Body.ts"
 import { messagesOf } from "./Content.ts"
 
+/** The HTTP request, or an `Unsupported` failure if the model or the server cannot do what it asks. */
 export const encode = (call: WireCall): Result.Result<WireRequest<RequestBody>, Failure> => {
   const dialect = dialects[call.dialect]
   const failure = unsupportedFailure(call, {

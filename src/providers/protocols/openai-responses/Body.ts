@@ -6,6 +6,7 @@
 import type { JsonObject } from "../../../domain/JsonObject.ts"
 import type { EffortLevel } from "../shared/Thinking.ts"
 
+/** The whole body. */
 export interface RequestBody {
   readonly model: string
   /** The provider keeps nothing, so every request carries the whole conversation. */
@@ -32,6 +33,7 @@ export interface RequestBody {
   readonly stream: boolean
 }
 
+/** A function that the model may call. */
 export interface ResponsesTool {
   readonly type: "function"
   readonly name: string
@@ -42,6 +44,7 @@ export interface ResponsesTool {
   readonly strict: false
 }
 
+/** `json_object` is refused unless the word JSON occurs in the input. */
 export type TextFormat =
   | { readonly type: "json_object" }
   | {
@@ -53,6 +56,7 @@ export type TextFormat =
       readonly strict: boolean
     }
 
+/** How much the model reasons, and whether it summarises that. */
 export interface ReasoningParameter {
   readonly effort: EffortLevel | "none" | undefined
   /** Left out where the client does not want to see the reasoning. */
@@ -92,6 +96,7 @@ export interface ReasoningItem {
   readonly encrypted_content: string
 }
 
+/** A call that the model made. */
 export interface FunctionCallItem {
   readonly type: "function_call"
   /** Joins the call with its output. At most 64 characters. */
@@ -101,6 +106,7 @@ export interface FunctionCallItem {
   readonly arguments: string
 }
 
+/** The result of a call. */
 export interface FunctionCallOutputItem {
   readonly type: "function_call_output"
   readonly call_id: string

@@ -26,7 +26,7 @@ interface MessageContext {
   readonly wireId: (id: string) => string
 }
 
-/** Instructions are items too, because not every server knows them as a field of their own. */
+/** The `input` member. Instructions are items of it, because not every server knows a member for them. */
 export const inputOf = (call: WireCall): ReadonlyArray<InputItem> => {
   const context: MessageContext = { call, wireId: wireIds("plain") }
   const { rest, system } = splitSystem(call.request.messages)

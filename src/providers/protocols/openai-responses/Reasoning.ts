@@ -43,6 +43,7 @@ export const reasoningTextDetail = (item: ReasoningItemRef, index: number, text:
   index
 })
 
+/** The whole item, readable by the provider alone. */
 export const encryptedDetail = (item: ReasoningItemRef, index: number, data: string): ReasoningDetail => ({
   type: "reasoning.encrypted",
   data,

@@ -18,6 +18,7 @@ import { unsupportedFailure } from "../shared/UnsupportedFeatures.ts"
 import type { RequestBody } from "./Body.ts"
 import { inputOf, takesBreakpoints } from "./Content.ts"
 
+/** The HTTP request, or an `Unsupported` failure if the model or the API cannot do what it asks. */
 export const encode = (call: WireCall): Result.Result<WireRequest<RequestBody>, Failure> => {
   const failure = unsupportedFailure(call, { forcedToolBesideReasoning: true, audioFormats: [], imageUrls: true })
   if (failure !== undefined) return Result.fail(failure)

@@ -18,6 +18,7 @@ export type FormFields = {
   readonly response_format?: string
 }
 
+/** The whole form. */
 export interface RequestBody extends MultipartForm {
   readonly fields: FormFields
   readonly file: MultipartForm["file"] & { readonly field: "file"; readonly name: `audio.${AudioExtension}` }

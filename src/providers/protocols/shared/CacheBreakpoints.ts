@@ -11,6 +11,7 @@ export interface EphemeralCacheControl {
   readonly ttl: "1h" | undefined
 }
 
+/** Five minutes are the default, so they are not sent. */
 export const ephemeral = ({ ttl }: CacheControl): EphemeralCacheControl => ({
   type: "ephemeral",
   ttl: ttl === "1h" ? "1h" : undefined

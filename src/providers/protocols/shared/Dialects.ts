@@ -6,6 +6,7 @@ import type { DialectName } from "../../../catalog/Provider.ts"
 import type { AudioFormat } from "../../../domain/Conversation.ts"
 import type { IdRuleName } from "./WireIds.ts"
 
+/** One server's differences from OpenAI's protocols. */
 export interface Dialect {
   readonly maxTokens: "max_completion_tokens" | "max_tokens"
   /** The role of system messages to models that reason. */
@@ -103,6 +104,7 @@ const openai: Dialect = {
   storesAnswers: true
 }
 
+/** A dialect name of the catalog that is missing here does not compile. */
 export const dialects: { readonly [Name in DialectName]: Dialect } = {
   openai,
   azure: openai,

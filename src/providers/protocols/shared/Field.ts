@@ -6,11 +6,13 @@ import { Result } from "effect"
 
 import { broken, type Failure } from "../../../domain/Failure.ts"
 
+/** The members of a JSON object. */
 export type Fields = { readonly [key: string]: unknown }
 
 const isFields = (value: unknown): value is Fields =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
+/** An object that is not an array. */
 export const asObject = (value: unknown): Fields | undefined => (isFields(value) ? value : undefined)
 
 /** The items of an array, and no items for any other value. */

@@ -2,6 +2,7 @@
 import type { WireCall } from "../Protocol.ts"
 import type { Thinking } from "./Thinking.ts"
 
+/** A parameter that is `undefined` is not sent. */
 export interface Sampling {
   /** From 0 to 2, as in the client's request. */
   readonly temperature: number | undefined
@@ -33,6 +34,7 @@ export const acceptedSampling = (
   return { temperature, topP, frequencyPenalty, presencePenalty }
 }
 
+/** True for models that reason, whether or not this call lets them. */
 export const canReason = ({ reasoning }: WireCall["model"]): boolean => reasoning.support !== "none"
 
 /** The scale of Anthropic's models, and of all models on Bedrock, ends at 1. */

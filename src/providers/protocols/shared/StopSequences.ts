@@ -4,7 +4,9 @@
  */
 import { isBlank } from "./Field.ts"
 
+/** The sequences of one request. */
 export interface StopSequences {
+  /** Sequences that the provider stops at. */
   readonly sent: ReadonlyArray<string>
   /** Sequences that the gateway cuts the answer at. */
   readonly local: ReadonlyArray<string>

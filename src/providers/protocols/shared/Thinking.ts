@@ -8,8 +8,10 @@ import type { WireCall } from "../Protocol.ts"
 import type { Dialect } from "./Dialects.ts"
 import { outputLimit } from "./OutputLimits.ts"
 
+/** A level that some model accepts; which ones a model accepts is in the catalog. */
 export type EffortLevel = ReasoningAbility["efforts"][number]
 
+/** What a call asks of its model. */
 export type Thinking =
   /** The model cannot think, or the request leaves it to the model. */
   | { readonly state: "unset" }
@@ -35,6 +37,7 @@ const budgetOfEffort = {
 /** Tokens that are kept for the visible answer beside a thinking budget. */
 const answerTokens = 1_024
 
+/** The setting of this model that is nearest to what the client requested. */
 export const thinkingOf = (call: WireCall): Thinking => {
   const { support } = call.model.reasoning
   if (support === "none") return { state: "unset" }

@@ -17,6 +17,7 @@ interface IdRule {
   readonly rewrite: (id: string, attempt: number) => string
 }
 
+/** Which ids a provider accepts, and what becomes of the others. */
 export const idRules = {
   /** OpenAI: at most 40 characters. */
   short: { accepts: /^[^]{1,40}$/, rewrite: (id, attempt) => `call_${digest(`${attempt}${id}`, 24)}` },
