@@ -8,6 +8,7 @@ import type { IdRuleName } from "./WireIds.ts"
 
 /** One server's differences from OpenAI's protocols. */
 export interface Dialect {
+  /** The member for the output limit. */
   readonly maxTokens: "max_completion_tokens" | "max_tokens"
   /** The role of system messages to models that reason. */
   readonly instructionRole: "developer" | "system"
@@ -31,13 +32,18 @@ export interface Dialect {
     | "reasoning object"
   /** The member that makes the server return reasoning apart from the content. */
   readonly reasoningSwitch: "none" | "include_reasoning" | "reasoning_split"
-  /** How a message's own reasoning goes back to the model that made it. */
+  /**
+   * How a message's own reasoning goes back to the model that made it: in the member of that name, as
+   * `reasoning_details`, or as chunks of the content.
+   */
   readonly reasoningEcho: "none" | "reasoning" | "reasoning_content" | "details" | "chunks"
   /** An assistant message without its reasoning is refused, so an empty one is sent. */
   readonly requiresReasoningEcho: boolean
   /** `<think>` at the start of the content is reasoning. */
   readonly thinkTags: boolean
+  /** The tool choice that insists on a call. */
   readonly requiredTool: "required" | "any"
+  /** Which ids of tool calls the server accepts. */
   readonly toolIds: IdRuleName
   /** A tool message repeats the name of its tool. */
   readonly namesToolResults: boolean
@@ -45,15 +51,21 @@ export interface Dialect {
   readonly requestsToolStream: boolean
   /** Content of an assistant message that has tool calls and no text. */
   readonly emptyContent: null | ""
+  /** The server enforces a JSON Schema; elsewhere a sentence asks for it. */
   readonly jsonSchema: boolean
+  /** How audio is written, and in which formats the server accepts it. */
   readonly audio: { readonly shape: "object" | "string"; readonly formats: ReadonlyArray<AudioFormat> }
   /** What a form for transcription may hold beside the file and the model. */
   readonly transcription: ReadonlyArray<"language" | "prompt" | "temperature" | "response_format">
+  /** Whether frequency and presence penalties are accepted: by all models, by those that do not reason, or by none. */
   readonly penalties: "always" | "without reasoning" | "never"
   /** False where models that reason refuse `stop`: then the gateway cuts the text itself. */
   readonly stopWithReasoning: boolean
+  /** The server reads `cache_control` as Anthropic does. */
   readonly cacheControl: boolean
+  /** The server knows `prompt_cache_key`. */
   readonly promptCacheKey: boolean
+  /** The server knows `prompt_cache_retention`. */
   readonly promptCacheRetention: boolean
   /** Where the cache affinity of a session goes, beside `prompt_cache_key`. */
   readonly affinity?: { readonly header?: string; readonly field?: "session_id" }
