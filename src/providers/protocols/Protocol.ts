@@ -104,7 +104,7 @@ export interface Protocol {
 }
 
 /** One transcription at one endpoint of a model that does nothing but transcribe. */
-export interface SpeechCall {
+export interface TranscriptionWireCall {
   readonly request: TranscriptionRequest
   /** The model's name at this provider. */
   readonly upstream: string
@@ -115,7 +115,7 @@ export interface SpeechCall {
 export interface TranscriptionProtocol {
   /** `length` is missing because it is never sent: it is measured for billing. */
   readonly fields: { readonly [Field in Exclude<keyof TranscriptionRequest, "length">]-?: Treatment }
-  readonly encode: (call: SpeechCall) => WireRequest<MultipartForm>
+  readonly encode: (call: TranscriptionWireCall) => WireRequest<MultipartForm>
   /** A whole answer with a success status, already parsed as JSON. */
   readonly decode: (body: unknown) => Result.Result<Transcript, Failure>
   readonly failure: (response: ErrorResponse) => Failure

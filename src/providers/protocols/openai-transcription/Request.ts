@@ -3,7 +3,7 @@
  * because only that form reports usage.
  */
 import type { AudioExtension } from "../../../domain/Transcription.ts"
-import type { SpeechCall, WireRequest } from "../Protocol.ts"
+import type { TranscriptionWireCall, WireRequest } from "../Protocol.ts"
 import { dialects } from "../shared/Dialects.ts"
 import type { FormFields, RequestBody } from "./Body.ts"
 
@@ -23,7 +23,7 @@ const mediaTypes = {
  * Providers recognise the format by the extension alone, so the rest of the client's file name, which may be private,
  * is not sent. A temperature of 0 is every server's default; it is left out for servers that know no other.
  */
-export const encode = ({ dialect, request, upstream }: SpeechCall): WireRequest<RequestBody> => {
+export const encode = ({ dialect, request, upstream }: TranscriptionWireCall): WireRequest<RequestBody> => {
   const { file, language, prompt, temperature } = request
   const values = {
     language,

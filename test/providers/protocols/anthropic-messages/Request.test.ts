@@ -7,7 +7,7 @@ import type { WireCall } from "../../../../src/providers/protocols/Protocol.ts"
 import { bodyOf, callOf, failing, thinker, user } from "../wire.ts"
 
 const call = (over: Parameters<typeof callOf>[0] = {}): WireCall => callOf({ dialect: "generic", ...over })
-const asked = (request: Partial<ChatRequest>, model = {}): JsonObject =>
+const bodyFor = (request: Partial<ChatRequest>, model = {}): JsonObject =>
   bodyOf(anthropicMessages, call({ request, model }))
 const tool = { name: "f", description: "d", parameters: { properties: { b: {}, a: {} } } }
 const budget = thinker({ budgetTokens: { min: 1_024, max: 32_000 } })
@@ -56,7 +56,7 @@ const everything: Partial<ChatRequest> = {
 }
 
 it("sends a whole request in Anthropic's form", () => {
-  const body = asked(everything)
+  const body = bodyFor(everything)
   const [, calls, results] = body["messages"] as ReadonlyArray<{ readonly content: ReadonlyArray<JsonObject> }>
   const second = calls?.content[2]?.["id"]
   assert.match(String(second), /^call_\w{24}$/)
@@ -112,7 +112,7 @@ it("sends a whole request in Anthropic's form", () => {
 it("steers thinking by a budget or by an effort, as the model requires, and switches it off where refused", () => {
   const effort = (effort: "high" | "none") => ({ reasoning: { effort, exclude: false } })
   const seen = (request: Partial<ChatRequest>, model: object) => {
-    const { max_tokens: _, output_config, temperature, thinking } = asked({ temperature: 1, ...request }, model)
+    const { max_tokens: _, output_config, temperature, thinking } = bodyFor({ temperature: 1, ...request }, model)
     return [thinking, output_config, temperature]
   }
   const off = { type: "disabled" }
@@ -161,7 +161,7 @@ it("has at most four cache breakpoints, the last ones, none of them longer than 
     { role: "user", content: [text("c", "1h"), text("d", "5m"), text(" ", "5m"), text("e", "1h")] }
   ]
   const marks = (request: Partial<ChatRequest>): ReadonlyArray<string> => {
-    const { cache_control, messages: turns, system } = asked({ messages, ...request })
+    const { cache_control, messages: turns, system } = bodyFor({ messages, ...request })
     const [turn] = turns as ReadonlyArray<{ readonly content: ReadonlyArray<JsonObject> }>
     const blocks = [...(system as ReadonlyArray<JsonObject>), ...(turn?.content ?? []), { text: "top", cache_control }]
     return blocks.flatMap(({ cache_control: mark, text }) => {
@@ -184,7 +184,7 @@ it("closes answer schemas, and describes the limits that cannot be enforced", ()
     required: ["minimum"]
   }
   const format = { type: "json_schema", name: "s", strict: true, schema } as const
-  assert.deepStrictEqual(asked({ responseFormat: format })["output_config"], {
+  assert.deepStrictEqual(bodyFor({ responseFormat: format })["output_config"], {
     format: {
       type: "json_schema",
       schema: {
@@ -202,12 +202,12 @@ it("closes answer schemas, and describes the limits that cannot be enforced", ()
       }
     }
   })
-  const prompted = asked({ responseFormat: { type: "json_object" } })
+  const prompted = bodyFor({ responseFormat: { type: "json_object" } })
   assert.notProperty(prompted, "output_config")
   assert.include(JSON.stringify(prompted["system"]), "one JSON object")
   const choice = (required: ReadonlyArray<string>, properties: object) => ({ type: "object", properties, required })
   const parameters = { oneOf: [choice(["a", "b"], { a: {}, b: {} }), choice(["a"], { a: {}, c: {} })] }
-  const [input] = asked({ tools: [{ name: "f", parameters }] })["tools"] as ReadonlyArray<JsonObject>
+  const [input] = bodyFor({ tools: [{ name: "f", parameters }] })["tools"] as ReadonlyArray<JsonObject>
   assert.deepStrictEqual(input?.["input_schema"], {
     type: "object",
     properties: { a: {}, b: {}, c: {} },

@@ -12,7 +12,7 @@ const claude = "us.anthropic.claude-haiku-4-5-20251001-v1:0"
 const nova = "us.amazon.nova-2-lite-v1:0"
 const call = (over: Parameters<typeof callOf>[0] = {}): WireCall =>
   callOf({ dialect: "generic", upstream: claude, ...over })
-const asked = (request: Partial<ChatRequest>, model: Partial<Model> = {}, upstream = claude): JsonObject =>
+const bodyFor = (request: Partial<ChatRequest>, model: Partial<Model> = {}, upstream = claude): JsonObject =>
   bodyOf(bedrockConverse, call({ request, model, upstream }))
 const tool = { name: "f", description: "d", parameters: { properties: { b: {}, a: {} } } }
 const budget = thinker({ budgetTokens: { min: 1_024, max: 32_000 } })
@@ -73,7 +73,7 @@ describe("a request", () => {
       Result.getOrThrow(bedrockConverse.encode(call({ stream: false, upstream: "arn:aws:x/y" }))).path,
       "/model/arn%3Aaws%3Ax%2Fy/converse"
     )
-    assert.deepStrictEqual(asked(everything), {
+    assert.deepStrictEqual(bodyFor(everything), {
       toolConfig: {
         tools: [
           {
@@ -123,7 +123,7 @@ describe("a request", () => {
   it("has at most four cache points, and none or shorter ones where the model refuses them", () => {
     const text = (text: string) => ({ type: "text" as const, text, cacheControl: { ttl: "1h" as const } })
     const messages: ReadonlyArray<Message> = [{ role: "user", content: ["a", "b", "c", "d", "e"].map(text) }]
-    const contents = (upstream: string) => JSON.stringify(asked({ messages }, {}, upstream)["messages"])
+    const contents = (upstream: string) => JSON.stringify(bodyFor({ messages }, {}, upstream)["messages"])
     assert.strictEqual(contents(claude).match(/"cachePoint":{"type":"default","ttl":"1h"}/g)?.length, 4)
     assert.strictEqual(contents(nova).match(/"cachePoint":{"type":"default"}/g)?.length, 4)
     assert.notInclude(contents("us.meta.llama4-scout-17b-instruct-v1:0"), "cachePoint")
@@ -136,7 +136,7 @@ describe("a request", () => {
       { role: "tool", toolCallId: "a", content: [{ type: "text", text: "r" }] }
     ]
     const seen = (request: Partial<ChatRequest>) => {
-      const { messages, toolConfig } = asked(request)
+      const { messages, toolConfig } = bodyFor(request)
       const { toolChoice, tools } = (toolConfig ?? {}) as { toolChoice?: unknown; tools?: ReadonlyArray<JsonObject> }
       const names = tools?.map(({ toolSpec }) => (toolSpec as JsonObject)["name"])
       return [names, toolChoice, JSON.stringify(messages).includes("without calling a tool")]
@@ -153,7 +153,7 @@ describe("a request", () => {
   it("enforces a schema where the model can, and asks for it in a sentence elsewhere", () => {
     const schema = { type: "object", properties: { n: { type: "integer", minimum: 1 } } }
     const format = { type: "json_schema", name: "s", description: "d", strict: true, schema } as const
-    const { outputConfig, system } = asked({ responseFormat: format })
+    const { outputConfig, system } = bodyFor({ responseFormat: format })
     assert.strictEqual(system, undefined)
     assert.deepStrictEqual(outputConfig, {
       textFormat: {
@@ -171,10 +171,10 @@ describe("a request", () => {
         }
       }
     })
-    const prompted = asked({ responseFormat: format }, {}, nova)
+    const prompted = bodyFor({ responseFormat: format }, {}, nova)
     assert.notProperty(prompted, "outputConfig")
     assert.include(JSON.stringify(prompted["system"]), JSON.stringify(JSON.stringify(schema)).slice(1, -1))
-    assert.include(JSON.stringify(asked({ responseFormat: { type: "json_object" } })["system"]), "one JSON object")
+    assert.include(JSON.stringify(bodyFor({ responseFormat: { type: "json_object" } })["system"]), "one JSON object")
   })
 
   it("is refused if the model or the API cannot do what it asks", () => {
@@ -197,7 +197,7 @@ describe("thinking", () => {
   const off = { reasoning: { effort: "none", exclude: false } } as const
   const limited = { maxOutputTokens: 3_000 }
   const seen = (request: Partial<ChatRequest>, model: Partial<Model>, upstream: string) => {
-    const { additionalModelRequestFields, inferenceConfig } = asked({ temperature: 0.5, ...request }, model, upstream)
+    const { additionalModelRequestFields, inferenceConfig } = bodyFor({ temperature: 0.5, ...request }, model, upstream)
     return [additionalModelRequestFields, inferenceConfig]
   }
   const base = { maxTokens: 8_192, temperature: 0.5 }

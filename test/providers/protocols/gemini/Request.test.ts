@@ -8,9 +8,9 @@ import type { WireCall } from "../../../../src/providers/protocols/Protocol.ts"
 import { bodyOf, callOf, failing, thinker, user } from "../wire.ts"
 
 const call = (over: Parameters<typeof callOf>[0] = {}): WireCall => callOf({ dialect: "generic", ...over })
-const asked = (request: Partial<ChatRequest>, model = {}): JsonObject => bodyOf(gemini, call({ request, model }))
+const bodyFor = (request: Partial<ChatRequest>, model = {}): JsonObject => bodyOf(gemini, call({ request, model }))
 const configured = (request: Partial<ChatRequest>, model = {}): JsonObject =>
-  asked(request, model)["generationConfig"] as JsonObject
+  bodyFor(request, model)["generationConfig"] as JsonObject
 const tool = { name: "f", description: "d", parameters: { type: "object", properties: { b: {}, a: {} } } }
 const gemini2 = thinker({ efforts: [], budgetTokens: { min: 512, max: 24_576 } })
 const gemini3 = thinker({ support: "always", efforts: ["low", "medium", "high"] })
@@ -110,14 +110,14 @@ describe("a whole request", () => {
   const limits = { maxOutputTokens: 100, temperature: 1.5, topP: 0.5 }
 
   it("has results in the order of their calls, and no ids, before Gemini 3", () => {
-    assert.deepStrictEqual(asked(everything), {
+    assert.deepStrictEqual(bodyFor(everything), {
       ...whole(false, {}),
       generationConfig: { ...limits, frequencyPenalty: 1, presencePenalty: 1, stopSequences: ["x", "\n"] }
     })
   })
 
   it("has ids, a substitute for the missing signature and no penalties from Gemini 3 on", () => {
-    assert.deepStrictEqual(asked(everything, gemini3), {
+    assert.deepStrictEqual(bodyFor(everything, gemini3), {
       ...whole(true, { thoughtSignature: "skip_thought_signature_validator" }),
       generationConfig: { ...limits, stopSequences: ["x", "\n"], thinkingConfig: { includeThoughts: true } }
     })
@@ -139,7 +139,7 @@ describe("a whole request", () => {
       reasoningDetails: []
     }
     const roles = (messages: ReadonlyArray<Message>) =>
-      (asked({ messages })["contents"] as ReadonlyArray<JsonObject>).map(({ role }) => role)
+      (bodyFor({ messages })["contents"] as ReadonlyArray<JsonObject>).map(({ role }) => role)
     assert.deepStrictEqual(roles([]), ["user"])
     assert.deepStrictEqual(roles([{ role: "system", content: [{ type: "text", text: "s" }] }]), ["user"])
     assert.deepStrictEqual(roles([reply]), ["user", "model", "user"])
@@ -156,13 +156,13 @@ it("matches a result with the last call that has its id", () => {
   }
   const result = (text: string): Message => ({ role: "tool", toolCallId: "same", content: [{ type: "text", text }] })
   const messages = [user("q"), called, result("one"), structuredClone(called), result("two")]
-  const outputs = JSON.stringify(asked({ messages })["contents"]).match(/"output":"\w+"/g)
+  const outputs = JSON.stringify(bodyFor({ messages })["contents"]).match(/"output":"\w+"/g)
   assert.deepStrictEqual(outputs, [`"output":"one"`, `"output":"two"`])
 })
 
 it("has a MIME type for every audio format", () => {
   const content = audioFormats.map((format) => ({ type: "audio", data: format, format }) as const)
-  const [turn] = asked({ messages: [{ role: "user", content }] })["contents"] as ReadonlyArray<JsonObject>
+  const [turn] = bodyFor({ messages: [{ role: "user", content }] })["contents"] as ReadonlyArray<JsonObject>
   assert.deepStrictEqual(
     (turn as { readonly parts: ReadonlyArray<{ readonly inlineData: JsonObject }> }).parts.map(
       (part) => part.inlineData["mimeType"]
@@ -172,12 +172,12 @@ it("has a MIME type for every audio format", () => {
 })
 
 it("translates the tool choice", () => {
-  const chosen = (toolChoice: ChatRequest["toolChoice"]) => asked({ tools: [tool], toolChoice })["toolConfig"]
+  const chosen = (toolChoice: ChatRequest["toolChoice"]) => bodyFor({ tools: [tool], toolChoice })["toolConfig"]
   assert.strictEqual(chosen("auto"), undefined)
   assert.deepStrictEqual(chosen("none"), { functionCallingConfig: { mode: "NONE" } })
   assert.deepStrictEqual(chosen("required"), { functionCallingConfig: { mode: "ANY" } })
   assert.deepStrictEqual(chosen({ name: "f" }), { functionCallingConfig: { mode: "ANY", allowedFunctionNames: ["f"] } })
-  assert.notProperty(asked({ toolChoice: "none" }), "toolConfig")
+  assert.notProperty(bodyFor({ toolChoice: "none" }), "toolConfig")
 })
 
 it("writes const as an enum of one value, in every schema", () => {
@@ -192,7 +192,7 @@ it("writes const as an enum of one value, in every schema", () => {
     properties: { const: { enum: ["a"] }, list: { items: { anyOf: [{ enum: [1] }, { type: "null" }] } } },
     additionalProperties: { enum: [null] }
   }
-  const [tools] = asked({ tools: [{ name: "f", parameters: schema }] })["tools"] as ReadonlyArray<JsonObject>
+  const [tools] = bodyFor({ tools: [{ name: "f", parameters: schema }] })["tools"] as ReadonlyArray<JsonObject>
   assert.deepStrictEqual(tools, { functionDeclarations: [{ name: "f", parametersJsonSchema: expected }] })
   const responseFormat = { type: "json_schema", name: "s", strict: true, schema } as const
   assert.deepStrictEqual(configured({ responseFormat }), {
@@ -209,11 +209,11 @@ it("enforces a format beside tools from Gemini 3 on, and asks for it in a senten
   } as const
   const mime = { responseMimeType: "application/json" }
   assert.deepStrictEqual(configured(object, gemini2), {})
-  assert.include(JSON.stringify(asked(object, gemini2)["systemInstruction"]), "one JSON object")
-  assert.include(JSON.stringify(asked(schema, gemini2)["systemInstruction"]), `{\\"a\\":1}`)
+  assert.include(JSON.stringify(bodyFor(object, gemini2)["systemInstruction"]), "one JSON object")
+  assert.include(JSON.stringify(bodyFor(schema, gemini2)["systemInstruction"]), `{\\"a\\":1}`)
   assert.deepInclude(configured(object, gemini3), mime)
   assert.deepInclude(configured(schema, gemini3), { ...mime, responseJsonSchema: { a: 1 } })
-  assert.notProperty(asked(schema, gemini3), "systemInstruction")
+  assert.notProperty(bodyFor(schema, gemini3), "systemInstruction")
   assert.deepStrictEqual(configured({ responseFormat: { type: "json_object" } }, gemini2), mime)
 })
 

@@ -7,7 +7,7 @@ import type { Reasoning } from "../../../../src/domain/Reasoning.ts"
 import { openAiChat } from "../../../../src/providers/protocols/openai-chat/OpenAiChat.ts"
 import { asSent, bodyOf, callOf, decoded, completed, failing, thinker, user } from "../wire.ts"
 
-const asked = (dialect: DialectName, request: Partial<ChatRequest>, model = {}): JsonObject =>
+const bodyFor = (dialect: DialectName, request: Partial<ChatRequest>, model = {}): JsonObject =>
   bodyOf(openAiChat, callOf({ dialect, request, model }))
 const tool = { name: "f", parameters: { type: "object", properties: { b: {}, a: {} } } }
 
@@ -48,7 +48,7 @@ const everything: Partial<ChatRequest> = {
 }
 
 it("sends a whole request in OpenAI's form", () => {
-  const body = asked("openai", everything)
+  const body = bodyFor("openai", everything)
   const { prompt_cache_key, ...rest } = body
   assert.match(String(prompt_cache_key), /^\w{32}$/)
   assert.deepStrictEqual(rest, {
@@ -96,7 +96,7 @@ it("sends a whole request in OpenAI's form", () => {
 
 it("sends nothing about tools if there are none, and no defaults", () => {
   for (const dialect of dialectNames) {
-    const body = asked(dialect, { toolChoice: "auto", parallelToolCalls: false })
+    const body = bodyFor(dialect, { toolChoice: "auto", parallelToolCalls: false })
     for (const field of ["tools", "tool_choice", "parallel_tool_calls", "max_tokens", "stop", "temperature"])
       assert.notProperty(body, field, dialect)
   }
@@ -128,13 +128,13 @@ it("requests reasoning as each dialect does", () => {
   const fields = ["reasoning_effort", "thinking", "enable_thinking", "chat_template_kwargs", "reasoning"]
   const constants = ["include_reasoning", "reasoning_split"]
   for (const [dialect, reasoning, expected] of cases) {
-    const body = asked(dialect, reasoning === undefined ? {} : { reasoning }, optional)
+    const body = bodyFor(dialect, reasoning === undefined ? {} : { reasoning }, optional)
     const seen = Object.entries(body).filter(([name]) => [...fields, ...constants].includes(name))
     assert.deepStrictEqual(Object.fromEntries(seen), expected, `${dialect} ${JSON.stringify(reasoning)}`)
-    const unable = asked(dialect, reasoning === undefined ? {} : { reasoning })
+    const unable = bodyFor(dialect, reasoning === undefined ? {} : { reasoning })
     for (const name of fields) assert.notProperty(unable, name, dialect)
   }
-  const always = asked("openai", { reasoning: off }, thinker({ support: "always" }))
+  const always = bodyFor("openai", { reasoning: off }, thinker({ support: "always" }))
   assert.strictEqual(always["reasoning_effort"], "low")
 })
 
@@ -142,29 +142,29 @@ it("sends sampling parameters only where the model accepts them", () => {
   const request = { temperature: 0.5, frequencyPenalty: 1 }
   const off = { ...request, reasoning: { enabled: false, exclude: false } }
   const sometimes = { ...thinker(), sampling: "without_reasoning" as const }
-  assert.notProperty(asked("openai", request, { sampling: "never" }), "temperature")
-  assert.notProperty(asked("openai", request, sometimes), "temperature")
-  assert.propertyVal(asked("openai", off, sometimes), "temperature", 0.5)
-  assert.notProperty(asked("openai", off, sometimes), "frequency_penalty")
-  assert.notProperty(asked("cerebras", request), "frequency_penalty")
+  assert.notProperty(bodyFor("openai", request, { sampling: "never" }), "temperature")
+  assert.notProperty(bodyFor("openai", request, sometimes), "temperature")
+  assert.propertyVal(bodyFor("openai", off, sometimes), "temperature", 0.5)
+  assert.notProperty(bodyFor("openai", off, sometimes), "frequency_penalty")
+  assert.notProperty(bodyFor("cerebras", request), "frequency_penalty")
 })
 
 it("follows each dialect", () => {
   const request = { tools: [tool], toolChoice: "required" as const, maxOutputTokens: 5 }
-  assert.deepInclude(asked("mistral", request), { tool_choice: "any", max_tokens: 5, stream: true })
-  assert.notProperty(asked("mistral", request), "stream_options")
-  assert.propertyVal(asked("zai", request), "tool_stream", true)
+  assert.deepInclude(bodyFor("mistral", request), { tool_choice: "any", max_tokens: 5, stream: true })
+  assert.notProperty(bodyFor("mistral", request), "stream_options")
+  assert.propertyVal(bodyFor("zai", request), "tool_stream", true)
   const system: Message = { role: "system", content: [{ type: "text", text: "s", cacheControl: { ttl: "1h" } }] }
   const messages = [system, user("q")]
   const roles = (body: JsonObject) => (body["messages"] as ReadonlyArray<JsonObject>).map((message) => message["role"])
-  assert.deepStrictEqual(roles(asked("openai", { messages }, thinker())), ["developer", "user"])
-  assert.deepStrictEqual(roles(asked("deepseek", { messages }, thinker())), ["system", "user"])
-  assert.deepStrictEqual(asked("openrouter", { messages })["messages"], [
+  assert.deepStrictEqual(roles(bodyFor("openai", { messages }, thinker())), ["developer", "user"])
+  assert.deepStrictEqual(roles(bodyFor("deepseek", { messages }, thinker())), ["system", "user"])
+  assert.deepStrictEqual(bodyFor("openrouter", { messages })["messages"], [
     { role: "system", content: [{ type: "text", text: "s", cache_control: { type: "ephemeral", ttl: "1h" } }] },
     { role: "user", content: "q" }
   ])
   const format = { type: "json_schema", name: "s", strict: true, schema: { title: "S" } } as const
-  const prompted = asked("deepseek", { messages, responseFormat: format })
+  const prompted = bodyFor("deepseek", { messages, responseFormat: format })
   assert.deepStrictEqual(prompted["response_format"], { type: "json_object" })
   assert.include(JSON.stringify((prompted["messages"] as ReadonlyArray<JsonObject>)[1]), `{\\"title\\":\\"S\\"}`)
 })
@@ -245,7 +245,7 @@ describe("a second request of a conversation", () => {
         { role: "assistant", content: [], toolCalls: [{ id, name: "f", arguments: "{" }], reasoningDetails: [] },
         { role: "tool", toolCallId: id, content: [] }
       ]
-      const [call, result] = asked(dialect, { messages })["messages"] as ReadonlyArray<JsonObject>
+      const [call, result] = bodyFor(dialect, { messages })["messages"] as ReadonlyArray<JsonObject>
       const [made] = (call?.["tool_calls"] ?? []) as ReadonlyArray<JsonObject>
       assert.deepStrictEqual(made?.["function"], { name: "f", arguments: `{"_raw":"{"}` })
       return [made?.["id"], result?.["tool_call_id"]]

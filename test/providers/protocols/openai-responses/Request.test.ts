@@ -7,7 +7,7 @@ import type { Reasoning } from "../../../../src/domain/Reasoning.ts"
 import { openAiResponses } from "../../../../src/providers/protocols/openai-responses/OpenAiResponses.ts"
 import { asSent, bodyOf, callOf, failing, thinker, user } from "../wire.ts"
 
-const asked = (request: Partial<ChatRequest>, model = {}, dialect: DialectName = "openai"): JsonObject =>
+const bodyFor = (request: Partial<ChatRequest>, model = {}, dialect: DialectName = "openai"): JsonObject =>
   bodyOf(openAiResponses, callOf({ dialect, request, model }))
 const tool = { name: "f", parameters: { type: "object", properties: { b: {}, a: {} } } }
 
@@ -63,7 +63,7 @@ const everything: Partial<ChatRequest> = {
 }
 
 it("sends a whole request as input items that are not stored, with tools that are not strict", () => {
-  const { prompt_cache_key, ...rest } = asked(everything, thinker())
+  const { prompt_cache_key, ...rest } = bodyFor(everything, thinker())
   assert.match(String(prompt_cache_key), /^\w{32}$/)
   assert.deepStrictEqual(rest, {
     model: "up",
@@ -107,7 +107,7 @@ it("sends a whole request as input items that are not stored, with tools that ar
 })
 
 it("sends nothing about reasoning to a model that does not reason", () => {
-  const body = asked({ ...everything, toolChoice: "required", parallelToolCalls: true })
+  const body = bodyFor({ ...everything, toolChoice: "required", parallelToolCalls: true })
   for (const field of ["reasoning", "include", "parallel_tool_calls"]) assert.notProperty(body, field)
   assert.strictEqual(body["tool_choice"], "required")
   assert.nestedPropertyVal(body, "input[0].role", "system")
@@ -144,7 +144,7 @@ describe("reasoning", () => {
     ["of a Grok without levels", { effort: "high", exclude: false }, { efforts: [] }, "xai", undefined]
   ]
   it.each(cases)("%s", (_, reasoning, traits, dialect, expected) => {
-    const body = asked({ ...(reasoning && { reasoning }) }, thinker(traits), dialect)
+    const body = bodyFor({ ...(reasoning && { reasoning }) }, thinker(traits), dialect)
     assert.deepStrictEqual(body["reasoning"], expected)
     assert.deepStrictEqual(body["include"], ["reasoning.encrypted_content"])
   })
@@ -157,13 +157,13 @@ it("raises a limit that the API would refuse, and never exceeds the endpoint's",
     [17, 17],
     [99_999, 8_192]
   ] as const)
-    assert.strictEqual(asked({ maxOutputTokens: requested })["max_output_tokens"], sent)
-  assert.notProperty(asked({}), "max_output_tokens")
+    assert.strictEqual(bodyFor({ maxOutputTokens: requested })["max_output_tokens"], sent)
+  assert.notProperty(bodyFor({}), "max_output_tokens")
 })
 
 it("sends sampling parameters only where the model accepts them", () => {
   const sampled = (sampling: "always" | "without_reasoning" | "never", reasoning: Reasoning): unknown =>
-    asked({ temperature: 0.5, reasoning }, { ...thinker(), sampling })["temperature"]
+    bodyFor({ temperature: 0.5, reasoning }, { ...thinker(), sampling })["temperature"]
   const off: Reasoning = { effort: "none", exclude: false }
   const high: Reasoning = { effort: "high", exclude: false }
   assert.deepStrictEqual(
@@ -189,7 +189,7 @@ it("sends the client's cache key or else the affinity of the session, to Grok in
 
 it("sends no retention time to models that accept cache breakpoints", () => {
   const retention = (efforts: ReadonlyArray<"low" | "max">): unknown =>
-    asked({ promptCacheRetention: "24h" }, thinker({ efforts }))["prompt_cache_retention"]
+    bodyFor({ promptCacheRetention: "24h" }, thinker({ efforts }))["prompt_cache_retention"]
   assert.deepStrictEqual([retention(["low"]), retention(["low", "max"])], ["24h", undefined])
 })
 
@@ -197,7 +197,7 @@ it("adds the word JSON once, after the instructions, if json_object lacks it", (
   const json = { type: "json_object" } as const
   const system: Message = { role: "system", content: [{ type: "text", text: "Be brief." }] }
   const roles = (messages: ReadonlyArray<Message>) => {
-    const body = asked({ messages, responseFormat: json })
+    const body = bodyFor({ messages, responseFormat: json })
     assert.deepStrictEqual(body["text"], { format: { type: "json_object" } })
     return JSON.parse(JSON.stringify(body["input"])).map((item: { readonly role: string }) => item.role)
   }
@@ -223,7 +223,7 @@ describe("reasoning that the client returns", () => {
     { type: "reasoning.summary", summary: `about ${id}`, id: `${origin}#${id}`, index: 0 },
     { type: "reasoning.encrypted", data: `encrypted ${id}`, id: `${origin}#${id}`, index: 1 }
   ]
-  const inputOf = (message: Message): unknown => asked({ messages: [message, user("go on")] }, thinker())["input"]
+  const inputOf = (message: Message): unknown => bodyFor({ messages: [message, user("go on")] }, thinker())["input"]
   const shortForm = (message: Message): ReadonlyArray<string> =>
     JSON.parse(JSON.stringify(inputOf(message))).map(
       (item: { readonly type?: string; readonly encrypted_content?: string; readonly call_id?: string }) =>
@@ -285,7 +285,7 @@ it("keeps ids of up to 64 characters, and rewrites longer ones alike in call and
     [grok, true],
     ["x".repeat(65), false]
   ] as const) {
-    const body = asked({
+    const body = bodyFor({
       messages: [
         user("hi"),
         assistant({ toolCalls: [{ id, name: "f", arguments: "{}" }] }),
