@@ -11,7 +11,7 @@ import { type AnswerEvents, answerEvents, type Events } from "../shared/AnswerEv
 import { failed, failureOfError, failureInBody } from "../shared/ErrorClassifier.ts"
 import { asNumber, asObject, asText, type Fields, parsed, parsedFrame } from "../shared/Field.ts"
 import { localStops } from "./Request.ts"
-import { type Counts, countsWith, usageOf } from "./Usage.ts"
+import { type ReportedCounts, updatedCounts, usageIn } from "./Usage.ts"
 
 const noEvents: Result.Result<Events, Failure> = Result.succeed([])
 
@@ -36,7 +36,7 @@ interface Reading {
   readonly answer: AnswerEvents
   /** Open blocks by their index in the answer. Blocks of types that the gateway does not know are not among them. */
   readonly blocks: Map<number, Block>
-  counts: Counts
+  counts: ReportedCounts
   finish: FinishReason | undefined
 }
 
@@ -115,8 +115,8 @@ const read = (reading: Reading, type: string, fields: Fields): Failure | undefin
 const readUsage = (reading: Reading, fields: Fields): void => {
   const given = asObject(fields["usage"])
   if (given === undefined) return
-  reading.counts = countsWith(reading.counts, given)
-  const usage = usageOf(reading.counts)
+  reading.counts = updatedCounts(reading.counts, given)
+  const usage = usageIn(reading.counts)
   if (usage !== undefined) reading.answer.usage(usage)
 }
 

@@ -1,10 +1,11 @@
 /**
- * Usage as Gemini reports it, in disjoint buckets. The prompt includes what was cached, but the candidates leave out
- * the thoughts; every chunk of a stream repeats the counts so far, so the last ones count.
+ * Usage as Gemini reports it. The prompt includes what was read from a cache, but the candidates leave out the
+ * thoughts. Every chunk of a stream repeats the counts so far, so the last ones count.
  */
 import { fromInclusive, type Usage } from "../../../domain/Usage.ts"
 import { asNumber, asObject, asObjects, type Fields } from "../shared/Field.ts"
 
+/** The usage in a body or chunk, if there is one. */
 export const usageIn = (fields: Fields): Usage | undefined => {
   const usage = asObject(fields["usageMetadata"]) ?? {}
   const count = (key: string): number => asNumber(usage[key]) ?? 0
@@ -14,13 +15,13 @@ export const usageIn = (fields: Fields): Usage | undefined => {
     prompt: count("promptTokenCount") + count("toolUsePromptTokenCount"),
     completion: count("candidatesTokenCount") + count("thoughtsTokenCount"),
     cacheRead: count("cachedContentTokenCount"),
-    // Audio that was cached is billed as cached.
-    audioInput: audioIn(usage["promptTokensDetails"]) - audioIn(usage["cacheTokensDetails"]),
+    // Cached audio is billed as cached, not as audio.
+    audioInput: audioTokensIn(usage["promptTokensDetails"]) - audioTokensIn(usage["cacheTokensDetails"]),
     reasoning: count("thoughtsTokenCount")
   })
 }
 
-const audioIn = (details: unknown): number =>
+const audioTokensIn = (details: unknown): number =>
   asObjects(details)
     .filter(({ modality }) => modality === "AUDIO")
     .reduce((sum, { tokenCount }) => sum + (asNumber(tokenCount) ?? 0), 0)
