@@ -12,7 +12,7 @@ import { dialects } from "../shared/Dialects.ts"
 import { failed, failureOfError, failureInBody } from "../shared/ErrorClassifier.ts"
 import type { Verdict } from "../shared/ErrorTables.ts"
 import { asArray, asObject, asObjects, asText, type Fields, firstText, parsed, parsedFrame } from "../shared/Field.ts"
-import { passing, type TextFilter, withoutThinking } from "../shared/TextMarks.ts"
+import { passThrough, type TextFilter, withoutThinkTags } from "../shared/TextFilters.ts"
 import { localStops } from "./Request.ts"
 import { type ToolCallReader, toolCallReader } from "./ToolCalls.ts"
 import { usageIn } from "./Usage.ts"
@@ -53,7 +53,7 @@ const begin = (call: WireCall): Reading => {
   return {
     answer,
     calls: toolCallReader(answer),
-    content: tagged ? withoutThinking((text) => think(answer, text)) : passing,
+    content: tagged ? withoutThinkTags((text) => think(answer, text)) : passThrough,
     finish: undefined
   }
 }

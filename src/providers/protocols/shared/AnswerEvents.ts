@@ -11,7 +11,7 @@ import { isBelievable, type Usage } from "../../../domain/Usage.ts"
 import type { WireCall } from "../Protocol.ts"
 import { isJsonObject } from "./Field.ts"
 import { stampOrigin } from "./ReasoningDetails.ts"
-import { cutAt, passing } from "./TextMarks.ts"
+import { stopAt, passThrough } from "./TextFilters.ts"
 import { digest } from "./WireIds.ts"
 
 export type Events = ReadonlyArray<CompletionEvent>
@@ -47,7 +47,7 @@ export const answerEvents = (call: WireCall, localStops: ReadonlyArray<string>):
   /** Indexes of blocks whose text was hidden: what follows of them has nothing to sign any more. */
   const hidden = new Set<unknown>()
   const tools: Array<{ readonly id: string; arguments: string }> = []
-  const filter = localStops.length === 0 ? passing : cutAt(localStops, () => (cut = true))
+  const filter = localStops.length === 0 ? passThrough : stopAt(localStops, () => (cut = true))
 
   const visible = (text: string): void => {
     if (text !== "") events.push({ type: "text", text })
