@@ -7,7 +7,7 @@ import { SecureRandom } from "effect/crypto"
 import { TestClock } from "effect/testing"
 
 import { providerId } from "../../../src/domain/Ids.ts"
-import { failureOf } from "../../../src/providers/protocols/bedrock-converse/Errors.ts"
+import { failureOfResponse } from "../../../src/providers/protocols/bedrock-converse/Errors.ts"
 import * as AwsSignature from "../../../src/providers/transport/AwsSignature.ts"
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
 import { message } from "../../../src/sandbox/protocols/bedrock-converse/Response.ts"
@@ -66,7 +66,7 @@ const openStream = Effect.fnUntraced(function* (answer: (response: ServerRespons
         body: { text: "é" },
         framing: "aws-event-stream"
       },
-      failure: failureOf
+      failure: failureOfResponse
     })
   )
   return { opened, seen }

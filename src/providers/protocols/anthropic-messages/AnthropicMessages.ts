@@ -3,7 +3,7 @@
  * has no parameter for goes into the system prompt, is dropped if it is only a hint, or is refused.
  */
 import type { FieldTable, Protocol } from "../Protocol.ts"
-import { failureOfResponse } from "../shared/ErrorClassifier.ts"
+import { failureOfResponse } from "./Errors.ts"
 import { encode } from "./Request.ts"
 import { decode, reader } from "./Response.ts"
 

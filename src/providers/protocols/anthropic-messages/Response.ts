@@ -8,8 +8,9 @@ import type { FinishReason } from "../../../domain/Completion.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
 import type { ProviderFrame, StreamReader, WireCall } from "../Protocol.ts"
 import { type AnswerEvents, answerEvents, type Events } from "../shared/AnswerEvents.ts"
-import { failed, failureOfError, failureInBody } from "../shared/ErrorClassifier.ts"
-import { asNumber, asObject, asText, type Fields, parsed, parsedFrame } from "../shared/Field.ts"
+import { failureOfKind } from "../shared/ErrorClassifier.ts"
+import { asNumber, asObject, asText, type Fields, parsedFrame } from "../shared/Field.ts"
+import { failureInBody, failureOfEvent } from "./Errors.ts"
 import { localStops } from "./Request.ts"
 import { type ReportedCounts, updatedCounts, usageIn } from "./Usage.ts"
 
@@ -68,12 +69,14 @@ export const decode = (body: unknown, call: WireCall): Result.Result<Events, Fai
 export const reader = (call: WireCall): StreamReader => {
   const reading = begin(call)
   let done = false
-  const step = ({ data, event }: ProviderFrame): Result.Result<Events, Failure> => {
+  const step = (frame: ProviderFrame): Result.Result<Events, Failure> => {
+    const { data, event } = frame
     if (data === "" || event === "ping" || done) return noEvents
-    if (event === "error") return Result.fail(failureOfError(parsed(data) ?? data))
-    const frame = parsedFrame(data)
-    if (Result.isFailure(frame)) return Result.fail(frame.failure)
-    const fields = frame.success
+    const error = failureOfEvent(frame)
+    if (error !== undefined) return Result.fail(error)
+    const json = parsedFrame(data)
+    if (Result.isFailure(json)) return Result.fail(json.failure)
+    const fields = json.success
     const type = asText(fields["type"]) ?? event
     const failure = failureInBody(fields) ?? read(reading, type, fields)
     if (failure !== undefined) return Result.fail(failure)
@@ -123,7 +126,7 @@ const readUsage = (reading: Reading, fields: Fields): void => {
 const readFinish = (reading: Reading, reason: string | undefined): Failure | undefined => {
   if (reason === undefined) return undefined
   const known = finishReasons.get(reason)
-  if (known === undefined) return failed("broken", `The provider ended its answer with "${reason}".`)
+  if (known === undefined) return failureOfKind("broken", `The provider ended its answer with "${reason}".`)
   reading.finish = known
   return undefined
 }

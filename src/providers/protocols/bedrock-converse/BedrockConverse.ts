@@ -3,7 +3,7 @@
  * no parameter for goes into the prompt, is dropped if it is only a hint, or is refused.
  */
 import type { FieldTable, Protocol } from "../Protocol.ts"
-import { failureOf } from "./Errors.ts"
+import { failureOfResponse } from "./Errors.ts"
 import { encode } from "./Request.ts"
 import { decode, reader } from "./Response.ts"
 
@@ -27,4 +27,11 @@ const fields: FieldTable = {
   sessionId: "refused"
 }
 
-export const bedrockConverse: Protocol = { fields, takesImageUrls: false, encode, decode, reader, failure: failureOf }
+export const bedrockConverse: Protocol = {
+  fields,
+  takesImageUrls: false,
+  encode,
+  decode,
+  reader,
+  failure: failureOfResponse
+}

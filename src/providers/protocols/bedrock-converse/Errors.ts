@@ -1,73 +1,65 @@
 /**
- * What went wrong, by the name that AWS gives an error: in a header of a refused request, as the type of an event in a
- * stream. What the name leaves open is settled by the classifier that all protocols share.
+ * Errors of Converse, by the name that AWS gives them: in a header of a response with an error status, in the `__type`
+ * of a body, or as the type of an event in a stream. Where the name decides nothing, the general rules do.
  */
 import type { Failure } from "../../../domain/Failure.ts"
-import type { ErrorResponse } from "../Protocol.ts"
-import * as ErrorClassifier from "../shared/ErrorClassifier.ts"
-import type { Verdict } from "../shared/ErrorTables.ts"
+import type { ErrorResponse, ProviderFrame } from "../Protocol.ts"
+import { classifyError, classifyResponse, withKind } from "../shared/ErrorClassifier.ts"
+import type { FailureKind } from "../shared/FailureKind.ts"
 import { asObject, asText, type Fields, parsed } from "../shared/Field.ts"
+import { lookupTable } from "../shared/LookupTable.ts"
 
-/** By name, in lower case: answers and streams spell them differently. */
-const verdicts: ReadonlyMap<string, Verdict> = new Map([
-  ["throttlingexception", "rate_limited"],
-  ["toomanyrequestsexception", "rate_limited"],
-  ["servicequotaexceededexception", "rate_limited"],
-  ["modelnotreadyexception", "overloaded"],
-  ["serviceunavailableexception", "overloaded"],
-  ["modeltimeoutexception", "timeout"],
-  ["modelerrorexception", "server"],
-  ["modelstreamerrorexception", "server"],
-  ["internalserverexception", "server"],
-  ["internalfailure", "server"],
-  ["resourcenotfoundexception", "Unsupported"],
-  ["accessdeniedexception", "Credentials"],
-  ["unrecognizedclientexception", "Credentials"],
-  ["expiredtokenexception", "Credentials"],
-  ["invalidsignatureexception", "Credentials"],
-  ["incompletesignature", "Credentials"],
-  ["incompletesignatureexception", "Credentials"],
-  ["missingauthenticationtokenexception", "Credentials"],
-  ["invalidclienttokenid", "Credentials"],
-  ["optinrequired", "Credentials"]
-])
+/** In lower case, because responses and streams spell the names differently. */
+const exceptions: ReadonlyMap<string, FailureKind> = lookupTable<FailureKind>({
+  rate_limited: ["throttlingexception", "toomanyrequestsexception", "servicequotaexceededexception"],
+  overloaded: ["modelnotreadyexception", "serviceunavailableexception"],
+  timeout: ["modeltimeoutexception"],
+  server: ["modelerrorexception", "modelstreamerrorexception", "internalserverexception", "internalfailure"],
+  Unsupported: ["resourcenotfoundexception"],
+  Credentials: [
+    "accessdeniedexception",
+    "unrecognizedclientexception",
+    "expiredtokenexception",
+    "invalidsignatureexception",
+    "incompletesignature",
+    "incompletesignatureexception",
+    "missingauthenticationtokenexception",
+    "invalidclienttokenid",
+    "optinrequired"
+  ]
+})
 
-/** What AWS calls invalid and is a matter of this model: its name, or what it can do. */
-const modelsOwn = /model identifier|(?:isn't|isn’t|not) supported|(?:doesn't|doesn’t|not) support\b/i
+/** AWS calls these validation errors, but they are about this model: its name, or what it can do. */
+const modelLimitation = /model identifier|(?:isn't|isn’t|not) supported|(?:doesn't|doesn’t|not) support\b/i
 
-/** The failure behind an answer with an error status. */
-export const failureOf = (response: ErrorResponse): Failure => {
-  // `ThrottlingException:http://internal.amazon.com/…`
+/** The failure behind a response with an error status. */
+export const failureOfResponse = (response: ErrorResponse): Failure => {
+  // The header holds `ThrottlingException:http://internal.amazon.com/…`.
   const name = response.headers["x-amzn-errortype"]?.split(":", 1)[0]
-  return named(name ?? nameIn(asObject(parsed(response.body)) ?? {}) ?? "", ErrorClassifier.failureOfResponse(response))
+  return withName(classifyResponse(response), name ?? nameIn(asObject(parsed(response.body)) ?? {}) ?? "")
 }
 
-/** The failure inside an answer that calls itself a success, if there is one. */
-export const failureInside = (fields: Fields): Failure | undefined => {
+/** The failure that a body reports. */
+export const failureInBody = (fields: Fields): Failure | undefined => {
   const name = nameIn(fields)
-  return name === undefined ? undefined : named(name, ErrorClassifier.failureOfError(fields))
+  return name === undefined ? undefined : withName(classifyError(fields), name)
 }
 
-/** The failure that an exception in a stream stands for. */
-export const failureIn = (event: string, data: string): Failure =>
-  named(event, ErrorClassifier.failureOfError(parsed(data) ?? data))
+/** The failure that a frame of a stream stands for: exceptions are events of their own types. */
+export const failureOfEvent = ({ data, event }: ProviderFrame): Failure | undefined =>
+  /exception$|^error$/i.test(event) ? withName(classifyError(parsed(data) ?? data), event) : undefined
 
-/** `com.amazon.coral.service#ThrottlingException` */
+/** Reads `com.amazon.coral.service#ThrottlingException`. */
 const nameIn = (body: Fields): string | undefined => asText(body["__type"])?.split("#").at(-1)
 
-const named = (name: string, failure: Failure): Failure => {
-  const { message, reason, status } = failure
-  const known = {
-    ...(status !== undefined && { status }),
-    ...(reason._tag === "Transient" && reason.retryAfter && { wait: reason.retryAfter })
-  }
-  const verdict = verdictOf(name.toLowerCase(), failure)
-  return verdict === undefined ? failure : ErrorClassifier.failed(verdict, message, known)
+const withName = (failure: Failure, name: string): Failure => {
+  const kind = kindOf(failure, name.toLowerCase())
+  return kind === undefined ? failure : withKind(failure, kind)
 }
 
-const verdictOf = (name: string, { message, reason }: Failure): Verdict | undefined => {
-  if (name !== "validationexception") return verdicts.get(name)
-  if (modelsOwn.test(message)) return "Unsupported"
-  // The same request would be refused again, whatever its text reminds of.
+const kindOf = ({ message, reason }: Failure, name: string): FailureKind | undefined => {
+  if (name !== "validationexception") return exceptions.get(name)
+  if (modelLimitation.test(message)) return "Unsupported"
+  // The same request would be refused again, whatever the general rules read in its message.
   return reason._tag === "Transient" ? "Invalid" : undefined
 }

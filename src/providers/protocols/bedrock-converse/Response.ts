@@ -8,9 +8,9 @@ import type { FinishReason } from "../../../domain/Completion.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
 import type { ProviderFrame, StreamReader, WireCall } from "../Protocol.ts"
 import { type AnswerEvents, answerEvents, type Events } from "../shared/AnswerEvents.ts"
-import { failed } from "../shared/ErrorClassifier.ts"
+import { failureOfKind } from "../shared/ErrorClassifier.ts"
 import { asNumber, asObject, asText, type Fields, parsedFrame } from "../shared/Field.ts"
-import { failureIn, failureInside } from "./Errors.ts"
+import { failureInBody, failureOfEvent } from "./Errors.ts"
 import { modelFamilyOf } from "./ModelFamilies.ts"
 import { localStops, mayCallTools } from "./Request.ts"
 import { usageIn } from "./Usage.ts"
@@ -56,7 +56,7 @@ const begin = (call: WireCall): Reading => ({
 export const decode = (body: unknown, call: WireCall): Result.Result<Events, Failure> => {
   const fields = asObject(body)
   if (fields === undefined) return Result.fail(broken("The provider's answer is not a JSON object."))
-  const failure = failureInside(fields)
+  const failure = failureInBody(fields)
   if (failure !== undefined) return Result.fail(failure)
   const content = asObject(asObject(fields["output"])?.["message"])?.["content"]
   if (!Array.isArray(content)) return Result.fail(broken("The provider's answer has no content."))
@@ -83,12 +83,14 @@ export const decode = (body: unknown, call: WireCall): Result.Result<Events, Fai
 export const reader = (call: WireCall): StreamReader => {
   const reading = begin(call)
   let counted = false
-  const step = ({ data, event }: ProviderFrame): Result.Result<Events, Failure> => {
-    if (isFault(event)) return Result.fail(failureIn(event, data))
+  const step = (frame: ProviderFrame): Result.Result<Events, Failure> => {
+    const { data, event } = frame
+    const error = failureOfEvent(frame)
+    if (error !== undefined) return Result.fail(error)
     if (data === "") return noEvents
-    const frame = parsedFrame(data)
-    if (Result.isFailure(frame)) return Result.fail(frame.failure)
-    const failure = read(reading, event, frame.success)
+    const json = parsedFrame(data)
+    if (Result.isFailure(json)) return Result.fail(json.failure)
+    const failure = read(reading, event, json.success)
     if (failure !== undefined) return Result.fail(failure)
     counted ||= event === "metadata"
     return Result.succeed(reading.answer.take())
@@ -100,9 +102,6 @@ export const reader = (call: WireCall): StreamReader => {
     finish: () => end(reading)
   }
 }
-
-/** Exceptions are events of a type of their own, `throttlingException` and others. */
-const isFault = (event: string): boolean => /exception$|^error$/i.test(event)
 
 const read = (reading: Reading, event: string, fields: Fields): Failure | undefined => {
   const index = asNumber(fields["contentBlockIndex"]) ?? 0
@@ -133,7 +132,7 @@ const readUsage = (reading: Reading, fields: Fields): void => {
 const readFinish = (reading: Reading, reason: string | undefined): Failure | undefined => {
   if (reason === undefined) return undefined
   const known = finishReasons.get(reason)
-  if (known === undefined) return failed("broken", `The provider ended its answer with "${reason}".`)
+  if (known === undefined) return failureOfKind("broken", `The provider ended its answer with "${reason}".`)
   reading.finish = known
   return undefined
 }

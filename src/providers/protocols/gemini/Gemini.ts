@@ -3,7 +3,7 @@
  * for goes into the system instruction, is dropped if it is only a hint, or is refused.
  */
 import type { FieldTable, Protocol } from "../Protocol.ts"
-import { failureOf } from "./Errors.ts"
+import { failureOfResponse } from "./Errors.ts"
 import { encode } from "./Request.ts"
 import { decode, reader } from "./Response.ts"
 
@@ -28,4 +28,4 @@ const fields: FieldTable = {
   sessionId: "refused"
 }
 
-export const gemini: Protocol = { fields, takesImageUrls: false, encode, decode, reader, failure: failureOf }
+export const gemini: Protocol = { fields, takesImageUrls: false, encode, decode, reader, failure: failureOfResponse }

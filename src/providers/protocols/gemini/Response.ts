@@ -9,10 +9,10 @@ import { broken, type Failure } from "../../../domain/Failure.ts"
 import * as Usage from "../../../domain/Usage.ts"
 import type { ProviderFrame, StreamReader, WireCall } from "../Protocol.ts"
 import { type AnswerEvents, answerEvents, type Events } from "../shared/AnswerEvents.ts"
-import { failed } from "../shared/ErrorClassifier.ts"
-import type { Verdict } from "../shared/ErrorTables.ts"
-import { asObject, asObjects, asText, type Fields, parsed, parsedFrame } from "../shared/Field.ts"
-import { failureIn, failureInside } from "./Errors.ts"
+import { failureOfKind } from "../shared/ErrorClassifier.ts"
+import type { FailureKind } from "../shared/FailureKind.ts"
+import { asObject, asObjects, asText, type Fields, parsedFrame } from "../shared/Field.ts"
+import { failureInBody, failureOfEvent } from "./Errors.ts"
 import { localStops } from "./Request.ts"
 import { callSignatureDetail, textSignatureDetail, thoughtDetail } from "./Signatures.ts"
 import { usageIn } from "./Usage.ts"
@@ -35,7 +35,7 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
 ])
 
 /** Reasons that are failures other than a broken answer, which every other reason is: malformed calls and the like. */
-const failingReasons: ReadonlyMap<string, Verdict> = new Map([["LANGUAGE", "Unsupported"]])
+const failingReasons: ReadonlyMap<string, FailureKind> = new Map([["LANGUAGE", "Unsupported"]])
 
 interface Reading {
   readonly answer: AnswerEvents
@@ -75,10 +75,12 @@ export const decode = (body: unknown, call: WireCall): Result.Result<Events, Fai
 
 export const reader = (call: WireCall): StreamReader => {
   const reading = begin(call)
-  const step = ({ data, event }: ProviderFrame): Result.Result<Events, Failure> => {
+  const step = (frame: ProviderFrame): Result.Result<Events, Failure> => {
+    const { data } = frame
     // Google sends no end marker, but servers in between may.
     if (data === "" || data.trim() === "[DONE]") return noEvents
-    if (event === "error") return Result.fail(failureIn(parsed(data) ?? data))
+    const error = failureOfEvent(frame)
+    if (error !== undefined) return Result.fail(error)
     const chunk = parsedFrame(data)
     if (Result.isFailure(chunk)) return Result.fail(chunk.failure)
     const failure = read(reading, chunk.success)
@@ -89,7 +91,7 @@ export const reader = (call: WireCall): StreamReader => {
 
 /** Reads one body or chunk; what it says is in `reading.answer` afterwards. */
 const read = (reading: Reading, fields: Fields): Failure | undefined => {
-  const failure = failureInside(fields)
+  const failure = failureInBody(fields)
   if (failure !== undefined) return failure
   reading.answer.named(asText(fields["responseId"]))
   const [candidate] = asObjects(fields["candidates"])
@@ -113,7 +115,7 @@ const readFinish = (reading: Reading, reason: string | undefined): Failure | und
   if (reason === undefined) return undefined
   const known = finishReasons.get(reason)
   if (known === undefined)
-    return failed(failingReasons.get(reason) ?? "broken", `The provider ended its answer with "${reason}".`)
+    return failureOfKind(failingReasons.get(reason) ?? "broken", `The provider ended its answer with "${reason}".`)
   reading.finish = known
   return undefined
 }

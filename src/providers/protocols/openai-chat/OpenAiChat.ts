@@ -3,7 +3,7 @@
  * `Dialects`; no other file of this folder may depend on which server it talks to.
  */
 import type { FieldTable, Protocol } from "../Protocol.ts"
-import { failureOfResponse } from "../shared/ErrorClassifier.ts"
+import { failureOfResponse } from "./Errors.ts"
 import { encode } from "./Request.ts"
 import { decode, reader } from "./Response.ts"
 

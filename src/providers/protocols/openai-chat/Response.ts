@@ -9,10 +9,11 @@ import { broken, type Failure } from "../../../domain/Failure.ts"
 import type { ProviderFrame, StreamReader, WireCall } from "../Protocol.ts"
 import { type AnswerEvents, answerEvents, type Events } from "../shared/AnswerEvents.ts"
 import { dialects } from "../shared/Dialects.ts"
-import { failed, failureOfError, failureInBody } from "../shared/ErrorClassifier.ts"
-import type { Verdict } from "../shared/ErrorTables.ts"
-import { asArray, asObject, asObjects, asText, type Fields, firstText, parsed, parsedFrame } from "../shared/Field.ts"
+import { failureOfKind } from "../shared/ErrorClassifier.ts"
+import type { FailureKind } from "../shared/FailureKind.ts"
+import { asArray, asObject, asObjects, asText, type Fields, firstText, parsedFrame } from "../shared/Field.ts"
 import { passThrough, type TextFilter, withoutThinkTags } from "../shared/TextFilters.ts"
+import { failureInBody, failureOfEvent } from "./Errors.ts"
 import { localStops } from "./Request.ts"
 import { type ToolCallReader, toolCallReader } from "./ToolCalls.ts"
 import { usageIn } from "./Usage.ts"
@@ -34,7 +35,7 @@ const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
 ])
 
 /** Reasons that are failures. One that is in neither table is a broken answer. */
-const failingReasons: ReadonlyMap<string, Verdict> = new Map([
+const failingReasons: ReadonlyMap<string, FailureKind> = new Map([
   ["error", "server"],
   ["network_error", "network"],
   ["insufficient_system_resource", "overloaded"]
@@ -74,13 +75,15 @@ export const decode = (body: unknown, call: WireCall): Result.Result<Events, Fai
 export const reader = (call: WireCall): StreamReader => {
   const reading = begin(call)
   let done = false
-  const step = ({ data, event }: ProviderFrame): Result.Result<Events, Failure> => {
+  const step = (frame: ProviderFrame): Result.Result<Events, Failure> => {
+    const { data } = frame
     if (data === "" || done) return noEvents
     if (data.trim() === "[DONE]") {
       done = true
       return noEvents
     }
-    if (event === "error") return Result.fail(failureOfError(parsed(data) ?? data))
+    const error = failureOfEvent(frame)
+    if (error !== undefined) return Result.fail(error)
     const chunk = parsedFrame(data)
     if (Result.isFailure(chunk)) return Result.fail(chunk.failure)
     const failure = read(reading, chunk.success)
@@ -92,7 +95,7 @@ export const reader = (call: WireCall): StreamReader => {
 /** Reads one body or chunk; what it says is in `reading.answer` afterwards. */
 const read = (reading: Reading, fields: Fields): Failure | undefined => {
   const choice = asObject(asArray(fields["choices"])[0])
-  const failure = failureInBody(fields) ?? (choice && failureInBody(choice))
+  const failure = failureInBody(fields)
   if (failure !== undefined) return failure
   reading.answer.named(asText(fields["id"]))
   if (choice !== undefined) {
@@ -121,7 +124,7 @@ const readFinish = (reading: Reading, reason: string | undefined): Failure | und
   if (reason === undefined) return undefined
   const known = finishReasons.get(reason)
   if (known === undefined)
-    return failed(failingReasons.get(reason) ?? "broken", `The provider ended its answer with "${reason}".`)
+    return failureOfKind(failingReasons.get(reason) ?? "broken", `The provider ended its answer with "${reason}".`)
   reading.finish = known
   return undefined
 }

@@ -3,7 +3,7 @@
  * conversation, and with it the encrypted reasoning that the model returned. Only that model gets it back.
  */
 import type { FieldTable, Protocol } from "../Protocol.ts"
-import { failureOfResponse } from "../shared/ErrorClassifier.ts"
+import { failureOfResponse } from "./Errors.ts"
 import { encode } from "./Request.ts"
 import { decode, reader } from "./Response.ts"
 

@@ -8,8 +8,9 @@ import type { FinishReason } from "../../../domain/Completion.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
 import type { ProviderFrame, StreamReader, WireCall } from "../Protocol.ts"
 import { type AnswerEvents, answerEvents, type Events } from "../shared/AnswerEvents.ts"
-import { failed, failureOfError, failureInBody } from "../shared/ErrorClassifier.ts"
-import { asArray, asNumber, asObject, asText, type Fields, parsed, parsedFrame } from "../shared/Field.ts"
+import { failureOfKind } from "../shared/ErrorClassifier.ts"
+import { asArray, asNumber, asObject, asText, type Fields, parsedFrame } from "../shared/Field.ts"
+import { failureInBody, failureOfEvent } from "./Errors.ts"
 import * as Items from "./OutputItems.ts"
 import { localStops } from "./Request.ts"
 import { usageIn } from "./Usage.ts"
@@ -47,13 +48,15 @@ export const decode = (body: unknown, call: WireCall): Result.Result<Events, Fai
 export const reader = (call: WireCall): StreamReader => {
   const reading = begin(call)
   let done = false
-  const step = ({ data, event }: ProviderFrame): Result.Result<Events, Failure> => {
+  const step = (frame: ProviderFrame): Result.Result<Events, Failure> => {
+    const { data, event } = frame
     // The end is told by an event; some servers send the mark of other protocols after it.
     if (data === "" || data === "[DONE]" || done) return noEvents
-    if (event === "error") return Result.fail(failureOfError(parsed(data) ?? data))
-    const frame = parsedFrame(data)
-    if (Result.isFailure(frame)) return Result.fail(frame.failure)
-    const fields = frame.success
+    const error = failureOfEvent(frame)
+    if (error !== undefined) return Result.fail(error)
+    const json = parsedFrame(data)
+    if (Result.isFailure(json)) return Result.fail(json.failure)
+    const fields = json.success
     const type = asText(fields["type"]) ?? event
     const failure = failureInBody(fields) ?? read(reading, type, fields)
     if (failure !== undefined) return Result.fail(failure)
@@ -126,7 +129,7 @@ const readResponse = (reading: Reading, response: Fields, status: string): Failu
   const failure = failureInBody(response)
   if (failure !== undefined) return failure
   if (status === "failed" || status === "cancelled")
-    return failed("server", `The provider ended its answer as ${status}.`)
+    return failureOfKind("server", `The provider ended its answer as ${status}.`)
   reading.answer.named(asText(response["id"]))
   for (const [index, item] of asArray(response["output"]).entries())
     Items.complete(reading.items, index, asObject(item) ?? {})
@@ -135,7 +138,7 @@ const readResponse = (reading: Reading, response: Fields, status: string): Failu
   const reason = asText(asObject(response["incomplete_details"])?.["reason"])
   reading.finish = status === "completed" ? "stop" : finishReasons.get(reason ?? "")
   return reading.finish === undefined
-    ? failed("broken", `The provider's answer is ${status}${reason === undefined ? "" : ` for "${reason}"`}.`)
+    ? failureOfKind("broken", `The provider's answer is ${status}${reason === undefined ? "" : ` for "${reason}"`}.`)
     : undefined
 }
 

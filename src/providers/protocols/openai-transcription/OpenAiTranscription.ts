@@ -1,6 +1,6 @@
 /** OpenAI's audio transcriptions, for OpenAI and for every server that copies it. */
 import type { TranscriptionProtocol } from "../Protocol.ts"
-import { failureOf } from "./Errors.ts"
+import { failureOfResponse } from "./Errors.ts"
 import { encode } from "./Request.ts"
 import { decode } from "./Response.ts"
 
@@ -8,5 +8,5 @@ export const openAiTranscription: TranscriptionProtocol = {
   fields: { file: "sent", language: "sent", prompt: "sent", temperature: "sent" },
   encode,
   decode,
-  failure: failureOf
+  failure: failureOfResponse
 }

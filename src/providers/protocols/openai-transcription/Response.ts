@@ -3,8 +3,8 @@ import { Result } from "effect"
 
 import { broken, type Failure } from "../../../domain/Failure.ts"
 import type { Transcript } from "../../../domain/Transcription.ts"
-import { failureInBody } from "../shared/ErrorClassifier.ts"
 import { asObject } from "../shared/Field.ts"
+import { failureInBody } from "./Errors.ts"
 import { usageIn } from "./Usage.ts"
 
 /** The transcript of silence is an empty text; an answer without any text is broken. */

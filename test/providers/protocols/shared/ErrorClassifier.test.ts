@@ -1,11 +1,11 @@
 import { assert, it } from "@effect/vitest"
 import { Duration } from "effect"
 
-import { failureOfResponse } from "../../../../src/providers/protocols/shared/ErrorClassifier.ts"
+import { classifyResponse } from "../../../../src/providers/protocols/shared/ErrorClassifier.ts"
 import { failureTag } from "../wire.ts"
 
 const failure = (status: number, body: unknown, headers: Record<string, string> = {}) =>
-  failureOfResponse({ status, headers, body: typeof body === "string" ? body : JSON.stringify(body) })
+  classifyResponse({ status, headers, body: typeof body === "string" ? body : JSON.stringify(body) })
 
 it("reads what went wrong from status, code and text of every vendor", () => {
   const said = (message: string, more: object = {}) => ({ error: { message, ...more } })

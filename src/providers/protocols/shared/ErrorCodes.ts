@@ -1,0 +1,141 @@
+/**
+ * What the error codes of each provider mean, from their documentation and from recorded traffic. All of them count for
+ * every protocol, because relays and compatible servers hand on each other's errors; so no code may have two meanings.
+ */
+import type { FailureKind } from "./FailureKind.ts"
+import { lookupTable, type WordsByKey } from "./LookupTable.ts"
+
+type Codes = WordsByKey<FailureKind>
+
+/** OpenAI and Azure OpenAI, whose codes most servers copy. */
+const openAi: Codes = {
+  Credentials: [
+    "insufficient_quota",
+    "billing_hard_limit_reached",
+    "billing_not_active",
+    "invalid_api_key",
+    "unsupported_country_region_territory"
+  ],
+  ContextTooLong: ["context_length_exceeded", "string_above_max_length"],
+  Refused: [
+    "content_filter",
+    "content_policy_violation",
+    "image_content_policy_violation",
+    "invalid_prompt",
+    "ResponsibleAIPolicyViolation"
+  ],
+  Unsupported: [
+    "model_not_found",
+    "DeploymentNotFound",
+    "unsupported_parameter",
+    "unsupported_value",
+    "unknown_parameter",
+    // The gateway sends encrypted reasoning only to the target that made it, so another target can answer.
+    "invalid_encrypted_content"
+  ],
+  Invalid: [
+    "invalid_image_url",
+    "invalid_image",
+    "invalid_image_format",
+    "invalid_base64_image",
+    "image_parse_error",
+    "image_too_large",
+    "image_too_small",
+    "image_file_too_large",
+    "unsupported_image_media_type",
+    "failed_to_download_image",
+    "empty_array"
+  ],
+  rate_limited: ["rate_limit_exceeded", "RateLimitReached"],
+  overloaded: ["slow_down", "resource_unavailable"],
+  server: ["server_error", "InternalServerError"]
+}
+
+const anthropic: Codes = {
+  Credentials: [
+    "authentication_error",
+    "permission_error",
+    "billing_error",
+    "enforced_spend_limit_reached",
+    "contract_spend_limit_reached",
+    "linked_organization_billing_unavailable",
+    "linked_organization_spend_limit_reached"
+  ],
+  ContextTooLong: ["request_too_large"],
+  Unsupported: ["not_found_error"],
+  rate_limited: ["rate_limit_error", "ramp_limit_exceeded"],
+  overloaded: ["overloaded_error"],
+  timeout: ["timeout_error"],
+  server: ["api_error"]
+}
+
+const google: Codes = { rate_limited: ["RESOURCE_EXHAUSTED"] }
+
+/** The model wrote something that Groq's own server could not read; a second attempt may go better. */
+const groq: Codes = { broken: ["tool_use_failed", "json_validate_failed", "output_parse_failed"] }
+
+const mistral: Codes = { overloaded: ["3505"] }
+
+const together: Codes = { rate_limited: ["rate_limit", "dynamic_request_limited"] }
+
+const moonshot: Codes = { Credentials: ["exceeded_current_quota_error"], overloaded: ["engine_overloaded_error"] }
+
+/** `1113` is an empty balance, and `1308` the limit of a subscription. */
+const zai: Codes = {
+  Credentials: ["1113", "1308"],
+  ContextTooLong: ["1261"],
+  Refused: ["1301"],
+  Invalid: ["1210", "1211", "1212", "1213", "1214"],
+  rate_limited: ["1302", "1303"],
+  overloaded: ["1305"]
+}
+
+const alibaba: Codes = { Refused: ["data_inspection_failed"], rate_limited: ["limit_requests"] }
+
+/** The numbers in `base_resp.status_code`, under the name of that member. */
+const miniMax: Codes = {
+  Credentials: ["base_resp.1004", "base_resp.1008", "base_resp.2049"],
+  ContextTooLong: ["base_resp.1039"],
+  Refused: ["base_resp.1026", "base_resp.1027"],
+  Invalid: ["base_resp.2013"],
+  rate_limited: ["base_resp.1002"],
+  timeout: ["base_resp.1001"],
+  server: ["base_resp.1000", "base_resp.1013"]
+}
+
+/** Servers that people run themselves: llama.cpp and Text Generation Inference. */
+const selfHosted: Codes = {
+  ContextTooLong: ["exceed_context_size_error"],
+  overloaded: ["unavailable_error", "overloaded"]
+}
+
+/** Codes that belong to no single provider. `moderation` is the one that `ErrorBody` gives to what OpenRouter flags. */
+const several: Codes = {
+  ContextTooLong: ["input_too_large"],
+  Refused: ["moderation"],
+  Unsupported: ["invalid_model"],
+  rate_limited: ["too_many_requests"],
+  overloaded: ["capacity_exceeded", "server_busy"],
+  server: ["internal_server_error"]
+}
+
+/** By code or type, wherever in an error it stands. */
+export const errorCodes: ReadonlyMap<string, FailureKind> = lookupTable<FailureKind>(
+  openAi,
+  anthropic,
+  google,
+  groq,
+  mistral,
+  together,
+  moonshot,
+  zai,
+  alibaba,
+  miniMax,
+  selfHosted,
+  several
+)
+
+/** Codes so general that they decide only where neither the text of the error nor its status does. */
+export const generalErrorCodes: ReadonlyMap<string, FailureKind> = lookupTable<FailureKind>({
+  Invalid: ["invalid_request_error", "BadRequestError"]
+})
