@@ -73,13 +73,18 @@ export interface ErrorResponse {
   readonly body: string
 }
 
-/** Reads one stream. Made per response; its state never leaves it. */
+/**
+ * Reads one stream. It holds the state of one response, such as open blocks and tool calls, and changes it in place: a
+ * new state for each of thousands of frames would have to copy all of that. So each stream needs a reader of its own,
+ * gets its frames in order, and is not read on after a failure. `shared/ResponseReader` makes every reader, from rules
+ * that each protocol writes down in the same order.
+ */
 export interface StreamReader {
   /** The events of one frame, or the failure that ends the stream. */
   readonly step: (frame: ProviderFrame) => Result.Result<ReadonlyArray<CompletionEvent>, Failure>
-  /** True once the protocol's own end marker was seen: later frames do not matter. */
+  /** True once the protocol's own end marker was read: the frames that follow do not matter. */
   readonly ended: () => boolean
-  /** Called at the end of the stream: the closing events, or the failure when it broke off. */
+  /** The last events, once the stream is over; the failure when it broke off before its end. */
   readonly finish: () => Result.Result<ReadonlyArray<CompletionEvent>, Failure>
 }
 

@@ -1,157 +1,123 @@
 /**
- * Answers in Anthropic's form as events. A plain answer is read as a stream in which every block begins whole, so that
- * the two cannot differ.
+ * Responses of the Messages API. A plain response is read as a stream in which every content block starts with all of
+ * its content, so that the two cannot differ.
  */
-import { Result } from "effect"
+import type { Result } from "effect"
 
-import type { FinishReason } from "../../../domain/Completion.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
-import type { ProviderFrame, StreamReader, WireCall } from "../Protocol.ts"
-import { type AnswerEvents, answerEvents, type Events } from "../shared/AnswerEvents.ts"
-import { failureOfKind } from "../shared/ErrorClassifier.ts"
-import { asNumber, asObject, asText, type Fields, parsedFrame } from "../shared/Field.ts"
+import type { WireCall } from "../Protocol.ts"
+import type { CompletionEvents } from "../shared/EventBuilder.ts"
+import { asNumber, asObject, asText, type Fields } from "../shared/Field.ts"
+import { finishReasonTable, readFinishReason } from "../shared/FinishReasons.ts"
+import { newResponseState, responseReader, type ResponseState, toolCallWithoutName } from "../shared/ResponseReader.ts"
 import { failureInBody, failureOfEvent } from "./Errors.ts"
 import { localStops } from "./Request.ts"
 import { type ReportedCounts, updatedCounts, usageIn } from "./Usage.ts"
 
-const noEvents: Result.Result<Events, Failure> = Result.succeed([])
-
-/** A reason that is not in the table is a broken answer. */
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
-  ["end_turn", "stop"],
-  ["stop_sequence", "stop"],
-  ["pause_turn", "stop"],
-  ["max_tokens", "length"],
-  ["model_context_window_exceeded", "length"],
-  ["tool_use", "tool_calls"],
-  ["refusal", "content_filter"],
-  ["sensitive", "content_filter"]
-])
-
-type Block =
-  | { readonly type: "text" }
-  | { readonly type: "thinking"; readonly index: number; signature: string }
-  | { readonly type: "tool"; readonly index: number; readonly input: Fields | undefined; wrote: boolean }
-
-interface Reading {
-  readonly answer: AnswerEvents
-  /** Open blocks by their index in the answer. Blocks of types that the gateway does not know are not among them. */
-  readonly blocks: Map<number, Block>
-  counts: ReportedCounts
-  finish: FinishReason | undefined
-}
-
-const begin = (call: WireCall): Reading => ({
-  answer: answerEvents(call, localStops(call)),
-  blocks: new Map(),
-  counts: {},
-  finish: undefined
+const finishReasons = finishReasonTable({
+  stop: ["end_turn", "stop_sequence", "pause_turn"],
+  length: ["max_tokens", "model_context_window_exceeded"],
+  tool_calls: ["tool_use"],
+  content_filter: ["refusal", "sensitive"]
 })
 
-export const decode = (body: unknown, call: WireCall): Result.Result<Events, Failure> => {
-  const fields = asObject(body)
-  if (fields === undefined) return Result.fail(broken("The provider's answer is not a JSON object."))
-  const failure = failureInBody(fields)
-  if (failure !== undefined) return Result.fail(failure)
-  if (!Array.isArray(fields["content"])) return Result.fail(broken("The provider's answer has no content."))
-  const reading = begin(call)
-  readUsage(reading, fields)
-  reading.answer.named(asText(fields["id"]))
-  for (const [index, block] of fields["content"].entries()) {
-    const nameless = startBlock(reading, index, asObject(block) ?? {})
-    if (nameless !== undefined) return Result.fail(nameless)
-    stopBlock(reading, index)
-  }
-  const failing = readFinish(reading, asText(fields["stop_reason"]))
-  return failing === undefined ? end(reading) : Result.fail(failing)
-}
-
-export const reader = (call: WireCall): StreamReader => {
-  const reading = begin(call)
-  let done = false
-  const step = (frame: ProviderFrame): Result.Result<Events, Failure> => {
-    const { data, event } = frame
-    if (data === "" || event === "ping" || done) return noEvents
-    const error = failureOfEvent(frame)
-    if (error !== undefined) return Result.fail(error)
-    const json = parsedFrame(data)
-    if (Result.isFailure(json)) return Result.fail(json.failure)
-    const fields = json.success
-    const type = asText(fields["type"]) ?? event
-    const failure = failureInBody(fields) ?? read(reading, type, fields)
-    if (failure !== undefined) return Result.fail(failure)
-    done = type === "message_stop"
-    return Result.succeed(reading.answer.take())
-  }
-  return {
-    step,
-    ended: () => done,
-    finish: () => (done ? end(reading) : Result.fail(broken("The provider's stream broke off before its end.")))
-  }
-}
-
-const read = (reading: Reading, type: string, fields: Fields): Failure | undefined => {
-  const index = asNumber(fields["index"]) ?? 0
-  switch (type) {
-    case "message_start": {
-      const message = asObject(fields["message"]) ?? {}
-      reading.answer.named(asText(message["id"]))
-      readUsage(reading, message)
-      return undefined
+/** An open content block. Blocks of other types are ignored. */
+type Block =
+  | { readonly type: "text" }
+  | { readonly type: "thinking"; signature: string }
+  | {
+      readonly type: "tool_use"
+      readonly toolCall: number
+      /** The arguments that the block started with; they count when no fragment follows. */
+      readonly input: Fields | undefined
+      hasFragments: boolean
     }
+
+interface State extends ResponseState {
+  /** Open blocks by their index in the message. */
+  readonly blocks: Map<number, Block>
+  counts: ReportedCounts
+}
+
+const initialState = (call: WireCall): State => ({
+  ...newResponseState(call, localStops(call)),
+  blocks: new Map(),
+  counts: {}
+})
+
+const readBody = (state: State, body: Fields): Failure | undefined => {
+  const failure = failureInBody(body)
+  if (failure !== undefined) return failure
+  if (!Array.isArray(body["content"])) return broken("The provider's answer has no content.")
+  readMessage(state, body)
+  for (const [index, block] of body["content"].entries()) {
+    const blockFailure = startBlock(state, index, asObject(block) ?? {})
+    if (blockFailure !== undefined) return blockFailure
+    stopBlock(state, index)
+  }
+  return readFinishReason(state, finishReasons, asText(body["stop_reason"]))
+}
+
+const readEvent = (state: State, fields: Fields, name: string): Failure | undefined => {
+  const failure = failureInBody(fields)
+  if (failure !== undefined) return failure
+  const index = asNumber(fields["index"]) ?? 0
+  switch (asText(fields["type"]) ?? name) {
+    case "message_start":
+      readMessage(state, asObject(fields["message"]) ?? {})
+      return undefined
     case "content_block_start":
-      return startBlock(reading, index, asObject(fields["content_block"]) ?? {})
+      return startBlock(state, index, asObject(fields["content_block"]) ?? {})
     case "content_block_delta":
-      readDelta(reading, index, asObject(fields["delta"]) ?? {})
+      readDelta(state, index, asObject(fields["delta"]) ?? {})
       return undefined
     case "content_block_stop":
-      stopBlock(reading, index)
+      stopBlock(state, index)
       return undefined
     case "message_delta":
-      readUsage(reading, fields)
-      return readFinish(reading, asText(asObject(fields["delta"])?.["stop_reason"]))
+      readUsage(state, fields)
+      return readFinishReason(state, finishReasons, asText(asObject(fields["delta"])?.["stop_reason"]))
+    case "message_stop":
+      state.ended = true
+      return undefined
     default:
       return undefined
   }
 }
 
-const readUsage = (reading: Reading, fields: Fields): void => {
-  const given = asObject(fields["usage"])
-  if (given === undefined) return
-  reading.counts = updatedCounts(reading.counts, given)
-  const usage = usageIn(reading.counts)
-  if (usage !== undefined) reading.answer.usage(usage)
+const readMessage = (state: State, message: Fields): void => {
+  state.events.setResponseId(asText(message["id"]))
+  readUsage(state, message)
 }
 
-const readFinish = (reading: Reading, reason: string | undefined): Failure | undefined => {
-  if (reason === undefined) return undefined
-  const known = finishReasons.get(reason)
-  if (known === undefined) return failureOfKind("broken", `The provider ended its answer with "${reason}".`)
-  reading.finish = known
-  return undefined
+const readUsage = (state: State, fields: Fields): void => {
+  const usage = asObject(fields["usage"])
+  if (usage === undefined) return
+  state.counts = updatedCounts(state.counts, usage)
+  state.events.setUsage(usageIn(state.counts))
 }
 
-/** A block may begin with content that a stream would bring later, as all blocks of a plain answer do. */
-const startBlock = (reading: Reading, index: number, block: Fields): Failure | undefined => {
-  const { answer, blocks } = reading
-  stopBlock(reading, index)
+/** A block may start with content that a stream would bring later, as all blocks of a plain response do. */
+const startBlock = (state: State, index: number, block: Fields): Failure | undefined => {
+  const { blocks, events } = state
+  stopBlock(state, index)
   switch (block["type"]) {
     case "text":
       blocks.set(index, { type: "text" })
-      readDelta(reading, index, block)
+      readDelta(state, index, block)
       return undefined
     case "thinking":
-      blocks.set(index, { type: "thinking", index, signature: "" })
-      readDelta(reading, index, block)
+      blocks.set(index, { type: "thinking", signature: "" })
+      readDelta(state, index, block)
       return undefined
     case "redacted_thinking":
-      answer.detail({ type: "reasoning.encrypted", data: block["data"], format, index })
+      events.appendEncrypted(block["data"], { format, index })
       return undefined
     case "tool_use": {
       const name = asText(block["name"])
-      if (name === undefined) return broken("The provider sent a tool call without a name.")
-      const tool = answer.openTool(asText(block["id"]), name)
-      blocks.set(index, { type: "tool", index: tool, input: asObject(block["input"]), wrote: false })
+      if (name === undefined) return toolCallWithoutName()
+      const toolCall = events.startToolCall(asText(block["id"]), name)
+      blocks.set(index, { type: "tool_use", toolCall, input: asObject(block["input"]), hasFragments: false })
       return undefined
     }
     default:
@@ -161,40 +127,45 @@ const startBlock = (reading: Reading, index: number, block: Fields): Failure | u
 
 const format = "anthropic-claude-v1"
 
-/** What a delta holds tells what it is, so its own type is not asked. */
-const readDelta = ({ answer, blocks }: Reading, index: number, delta: Fields): void => {
+/** The block decides what a delta means, so the type of the delta is not read. */
+const readDelta = ({ blocks, events }: State, index: number, delta: Fields): void => {
   const block = blocks.get(index)
-  if (block === undefined) return
-  switch (block.type) {
+  switch (block?.type) {
+    case undefined:
+      return undefined
     case "text":
-      return answer.text(asText(delta["text"]) ?? "")
-    case "thinking": {
-      const text = asText(delta["thinking"])
+      return events.appendText(asText(delta["text"]) ?? "")
+    case "thinking":
       block.signature += asText(delta["signature"]) ?? ""
-      if (text === undefined) return
-      answer.reasoning(text)
-      return answer.detail({ type: "reasoning.text", text, format, index: block.index })
-    }
-    case "tool": {
+      return events.appendReasoningBlock(asText(delta["thinking"]) ?? "", { format, index })
+    case "tool_use": {
       const fragment = asText(delta["partial_json"])
-      if (fragment === undefined) return
-      block.wrote = true
-      return answer.toolArguments(block.index, fragment)
+      if (fragment === undefined) return undefined
+      block.hasFragments = true
+      return events.appendArguments(block.toolCall, fragment)
     }
   }
 }
 
-/** The signature closes its block, also one without a word in it: that is how hidden thinking comes. */
-const stopBlock = ({ answer, blocks }: Reading, index: number): void => {
+const stopBlock = ({ blocks, events }: State, index: number): void => {
   const block = blocks.get(index)
   blocks.delete(index)
-  if (block?.type === "thinking" && block.signature !== "")
-    answer.detail({ type: "reasoning.text", text: "", signature: block.signature, format, index })
-  if (block?.type === "tool" && !block.wrote && block.input !== undefined)
-    answer.toolArguments(block.index, JSON.stringify(block.input))
+  if (block?.type === "thinking") events.appendSignature(block.signature, { format, index })
+  if (block?.type === "tool_use" && !block.hasFragments && block.input !== undefined)
+    events.appendArguments(block.toolCall, JSON.stringify(block.input))
 }
 
-const end = (reading: Reading): Result.Result<Events, Failure> => {
-  for (const index of reading.blocks.keys()) stopBlock(reading, index)
-  return reading.answer.close(reading.finish)
+const finish = (state: State): Result.Result<CompletionEvents, Failure> => {
+  for (const index of state.blocks.keys()) stopBlock(state, index)
+  return state.events.finish(state.finishReason)
 }
+
+export const { decode, reader } = responseReader<State>({
+  initialState,
+  readBody,
+  isIgnored: ({ data, event }) => data === "" || event === "ping",
+  failureOfEvent,
+  readEvent,
+  isComplete: ({ ended }) => ended,
+  finish
+})

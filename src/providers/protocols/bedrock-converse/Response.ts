@@ -1,197 +1,172 @@
 /**
- * Answers in Converse's form as events. A plain answer is read as a stream in which every block comes in one piece, so
- * that the two cannot differ.
+ * Responses of Converse. A plain response is read as a stream in which every content block comes in one piece, so that
+ * the two cannot differ.
  */
-import { Result } from "effect"
+import type { Result } from "effect"
 
-import type { FinishReason } from "../../../domain/Completion.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
-import type { ProviderFrame, StreamReader, WireCall } from "../Protocol.ts"
-import { type AnswerEvents, answerEvents, type Events } from "../shared/AnswerEvents.ts"
-import { failureOfKind } from "../shared/ErrorClassifier.ts"
-import { asNumber, asObject, asText, type Fields, parsedFrame } from "../shared/Field.ts"
+import type { WireCall } from "../Protocol.ts"
+import type { CompletionEvents } from "../shared/EventBuilder.ts"
+import { asNumber, asObject, asText, type Fields } from "../shared/Field.ts"
+import { finishReasonTable, readFinishReason } from "../shared/FinishReasons.ts"
+import { newResponseState, responseReader, type ResponseState, toolCallWithoutName } from "../shared/ResponseReader.ts"
 import { failureInBody, failureOfEvent } from "./Errors.ts"
 import { modelFamilyOf } from "./ModelFamilies.ts"
 import { localStops, mayCallTools } from "./Request.ts"
 import { usageIn } from "./Usage.ts"
 
-const noEvents: Result.Result<Events, Failure> = Result.succeed([])
-
-/** A reason that is not in the table is a broken answer. */
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
-  ["end_turn", "stop"],
-  ["stop_sequence", "stop"],
-  ["max_tokens", "length"],
-  ["model_context_window_exceeded", "length"],
-  ["tool_use", "tool_calls"],
-  ["guardrail_intervened", "content_filter"],
-  ["content_filtered", "content_filter"]
-])
-
-/** A text has no state; a call that is left out of the answer has none either. */
-type Block =
-  | { readonly type: "thinking"; signature: string; readonly redacted: Array<string> }
-  | { readonly type: "tool"; readonly index: number }
-
-interface Reading {
-  readonly answer: AnswerEvents
-  /** Calls that the client wants at most: there is no switch for parallel calls, and none for no calls. */
-  readonly maxCalls: number
-  readonly reasoningFormat: string
-  /** Open blocks by their index in the answer. */
-  readonly blocks: Map<number, Block>
-  calls: number
-  finish: FinishReason | undefined
-}
-
-const begin = (call: WireCall): Reading => ({
-  answer: answerEvents(call, localStops(call)),
-  maxCalls: !mayCallTools(call) ? 0 : call.request.parallelToolCalls ? Infinity : 1,
-  reasoningFormat: modelFamilyOf(call).reasoningFormat,
-  blocks: new Map(),
-  calls: 0,
-  finish: undefined
+const finishReasons = finishReasonTable({
+  stop: ["end_turn", "stop_sequence"],
+  length: ["max_tokens", "model_context_window_exceeded"],
+  tool_calls: ["tool_use"],
+  content_filter: ["guardrail_intervened", "content_filtered"]
 })
 
-export const decode = (body: unknown, call: WireCall): Result.Result<Events, Failure> => {
-  const fields = asObject(body)
-  if (fields === undefined) return Result.fail(broken("The provider's answer is not a JSON object."))
-  const failure = failureInBody(fields)
-  if (failure !== undefined) return Result.fail(failure)
-  const content = asObject(asObject(fields["output"])?.["message"])?.["content"]
-  if (!Array.isArray(content)) return Result.fail(broken("The provider's answer has no content."))
-  const reading = begin(call)
+/** An open content block. Text blocks and tool calls that are left out need no state. */
+type Block =
+  | { readonly type: "reasoning"; signature: string; readonly redacted: Array<string> }
+  | { readonly type: "tool_use"; readonly toolCall: number }
+
+interface State extends ResponseState {
+  /** Converse cannot be asked for one tool call at most, nor for none, so the calls after these are left out. */
+  readonly maxToolCalls: number
+  toolCalls: number
+  readonly reasoningFormat: string
+  /** Open blocks by their index in the message. */
+  readonly blocks: Map<number, Block>
+  hasMetadata: boolean
+}
+
+const initialState = (call: WireCall): State => ({
+  ...newResponseState(call, localStops(call)),
+  maxToolCalls: maxToolCallsOf(call),
+  toolCalls: 0,
+  reasoningFormat: modelFamilyOf(call).reasoningFormat,
+  blocks: new Map(),
+  hasMetadata: false
+})
+
+const maxToolCallsOf = (call: WireCall): number => {
+  if (!mayCallTools(call)) return 0
+  return call.request.parallelToolCalls ? Infinity : 1
+}
+
+const readBody = (state: State, body: Fields): Failure | undefined => {
+  const failure = failureInBody(body)
+  if (failure !== undefined) return failure
+  const content = asObject(asObject(body["output"])?.["message"])?.["content"]
+  if (!Array.isArray(content)) return broken("The provider's answer has no content.")
   for (const [index, item] of content.entries()) {
     const block = asObject(item) ?? {}
-    const { reasoningContent, text, toolUse } = block
-    const nameless = startBlock(reading, index, block)
-    if (nameless !== undefined) return Result.fail(nameless)
-    const reasoning = asObject(reasoningContent)
-    const input = asObject(asObject(toolUse)?.["input"])
-    readDelta(reading, index, {
-      text,
-      ...(reasoning && { reasoningContent: { ...asObject(reasoning["reasoningText"]), ...reasoning } }),
-      ...(input && { toolUse: { input: JSON.stringify(input) } })
-    })
-    stopBlock(reading, index)
+    const blockFailure = startBlock(state, index, block)
+    if (blockFailure !== undefined) return blockFailure
+    readDelta(state, index, deltaOf(block))
+    stopBlock(state, index)
   }
-  readUsage(reading, fields)
-  const failing = readFinish(reading, asText(fields["stopReason"]))
-  return failing === undefined ? reading.answer.close(reading.finish) : Result.fail(failing)
+  state.events.setUsage(usageIn(body))
+  return readFinishReason(state, finishReasons, asText(body["stopReason"]))
 }
 
-export const reader = (call: WireCall): StreamReader => {
-  const reading = begin(call)
-  let counted = false
-  const step = (frame: ProviderFrame): Result.Result<Events, Failure> => {
-    const { data, event } = frame
-    const error = failureOfEvent(frame)
-    if (error !== undefined) return Result.fail(error)
-    if (data === "") return noEvents
-    const json = parsedFrame(data)
-    if (Result.isFailure(json)) return Result.fail(json.failure)
-    const failure = read(reading, event, json.success)
-    if (failure !== undefined) return Result.fail(failure)
-    counted ||= event === "metadata"
-    return Result.succeed(reading.answer.take())
-  }
+/** A content block of a plain response as the one delta that would bring all of it. */
+const deltaOf = ({ reasoningContent, text, toolUse }: Fields): Fields => {
+  const reasoning = asObject(reasoningContent)
+  const input = asObject(asObject(toolUse)?.["input"])
   return {
-    step,
-    // The usage comes after the stop.
-    ended: () => counted && reading.finish !== undefined,
-    finish: () => end(reading)
+    text,
+    ...(reasoning && { reasoningContent: { ...asObject(reasoning["reasoningText"]), ...reasoning } }),
+    ...(input && { toolUse: { input: JSON.stringify(input) } })
   }
 }
 
-const read = (reading: Reading, event: string, fields: Fields): Failure | undefined => {
+const readEvent = (state: State, fields: Fields, name: string): Failure | undefined => {
+  const failure = readNamedEvent(state, fields, name)
+  // The usage comes after the finish reason, in most streams.
+  state.ended = state.hasMetadata && state.finishReason !== undefined
+  return failure
+}
+
+const readNamedEvent = (state: State, fields: Fields, name: string): Failure | undefined => {
   const index = asNumber(fields["contentBlockIndex"]) ?? 0
-  switch (event) {
+  switch (name) {
     case "contentBlockStart":
-      return startBlock(reading, index, asObject(fields["start"]) ?? {})
+      return startBlock(state, index, asObject(fields["start"]) ?? {})
     case "contentBlockDelta":
-      readDelta(reading, index, asObject(fields["delta"]) ?? {})
+      readDelta(state, index, asObject(fields["delta"]) ?? {})
       return undefined
     case "contentBlockStop":
-      stopBlock(reading, index)
+      stopBlock(state, index)
       return undefined
     case "messageStop":
-      return readFinish(reading, asText(fields["stopReason"]))
+      return readFinishReason(state, finishReasons, asText(fields["stopReason"]))
     case "metadata":
-      readUsage(reading, fields)
+      state.hasMetadata = true
+      state.events.setUsage(usageIn(fields))
       return undefined
     default:
       return undefined
   }
 }
 
-const readUsage = (reading: Reading, fields: Fields): void => {
-  const usage = usageIn(fields)
-  if (usage !== undefined) reading.answer.usage(usage)
-}
-
-const readFinish = (reading: Reading, reason: string | undefined): Failure | undefined => {
-  if (reason === undefined) return undefined
-  const known = finishReasons.get(reason)
-  if (known === undefined) return failureOfKind("broken", `The provider ended its answer with "${reason}".`)
-  reading.finish = known
+/** Only tool calls have to be started; text and reasoning blocks start with their first delta. */
+const startBlock = (state: State, index: number, start: Fields): Failure | undefined => {
+  stopBlock(state, index)
+  const toolUse = asObject(start["toolUse"])
+  if (toolUse === undefined || state.toolCalls >= state.maxToolCalls) return undefined
+  const name = asText(toolUse["name"])
+  if (name === undefined) return toolCallWithoutName()
+  state.toolCalls++
+  const toolCall = state.events.startToolCall(asText(toolUse["toolUseId"]), name)
+  state.blocks.set(index, { type: "tool_use", toolCall })
   return undefined
 }
 
-/** Only calls of tools have to begin; texts and reasoning are their deltas. */
-const startBlock = (reading: Reading, index: number, start: Fields): Failure | undefined => {
-  stopBlock(reading, index)
-  const tool = asObject(start["toolUse"])
-  if (tool === undefined || reading.calls >= reading.maxCalls) return undefined
-  const name = asText(tool["name"])
-  if (name === undefined) return broken("The provider sent a tool call without a name.")
-  reading.calls++
-  reading.blocks.set(index, { type: "tool", index: reading.answer.openTool(asText(tool["toolUseId"]), name) })
-  return undefined
-}
-
-/** What a delta holds tells what it is. */
-const readDelta = (reading: Reading, index: number, delta: Fields): void => {
-  const { answer, blocks } = reading
+/** The members of a delta tell what it belongs to. */
+const readDelta = (state: State, index: number, delta: Fields): void => {
+  const { blocks, events } = state
   const reasoning = asObject(delta["reasoningContent"])
-  if (reasoning !== undefined) return readReasoning(reading, index, reasoning)
+  if (reasoning !== undefined) return readReasoning(state, index, reasoning)
   const block = blocks.get(index)
   const input = asText(asObject(delta["toolUse"])?.["input"])
-  if (block?.type === "tool" && input !== undefined) answer.toolArguments(block.index, input)
-  else answer.text(asText(delta["text"]) ?? "")
+  if (block?.type === "tool_use" && input !== undefined) events.appendArguments(block.toolCall, input)
+  else events.appendText(asText(delta["text"]) ?? "")
 }
 
-const readReasoning = ({ answer, blocks, reasoningFormat }: Reading, index: number, delta: Fields): void => {
+const readReasoning = ({ blocks, events, reasoningFormat }: State, index: number, delta: Fields): void => {
   const open = blocks.get(index)
-  const block: Block = open?.type === "thinking" ? open : { type: "thinking", signature: "", redacted: [] }
+  const block: Block = open?.type === "reasoning" ? open : { type: "reasoning", signature: "", redacted: [] }
   blocks.set(index, block)
-  const text = asText(delta["text"])
   const redacted = asText(delta["redactedContent"])
   block.signature += asText(delta["signature"]) ?? ""
   if (redacted !== undefined) block.redacted.push(redacted)
-  if (text === undefined) return
-  answer.reasoning(text)
-  answer.detail({ type: "reasoning.text", text, format: reasoningFormat, index })
+  events.appendReasoningBlock(asText(delta["text"]) ?? "", { format: reasoningFormat, index })
 }
 
-/** The signature closes its block, also one without a word in it: that is how hidden thinking comes. */
-const stopBlock = ({ answer, blocks, reasoningFormat: format }: Reading, index: number): void => {
+const stopBlock = ({ blocks, events, reasoningFormat: format }: State, index: number): void => {
   const block = blocks.get(index)
   blocks.delete(index)
-  if (block?.type !== "thinking") return
-  if (block.signature !== "")
-    answer.detail({ type: "reasoning.text", text: "", signature: block.signature, format, index })
-  if (block.redacted.length > 0)
-    answer.detail({ type: "reasoning.encrypted", data: joined(block.redacted), format, index })
+  if (block?.type !== "reasoning") return
+  events.appendSignature(block.signature, { format, index })
+  if (block.redacted.length > 0) events.appendEncrypted(joinedBase64(block.redacted), { format, index })
 }
 
-/** Bytes that came in pieces, each in base64. */
-const joined = (pieces: ReadonlyArray<string>): string =>
+/** One text in base64 for bytes that came in pieces, each in base64 of its own. */
+const joinedBase64 = (pieces: ReadonlyArray<string>): string =>
   pieces.length === 1
     ? (pieces[0] ?? "")
     : Buffer.concat(pieces.map((piece) => Buffer.from(piece, "base64"))).toString("base64")
 
-const end = (reading: Reading): Result.Result<Events, Failure> => {
-  if (reading.finish === undefined) return Result.fail(broken("The provider's stream broke off before its end."))
-  for (const index of reading.blocks.keys()) stopBlock(reading, index)
-  return reading.answer.close(reading.finish)
+const finish = (state: State): Result.Result<CompletionEvents, Failure> => {
+  for (const index of state.blocks.keys()) stopBlock(state, index)
+  return state.events.finish(state.finishReason)
 }
+
+export const { decode, reader } = responseReader<State>({
+  initialState,
+  readBody,
+  // An exception without content is one all the same.
+  isIgnored: (frame) => frame.data === "" && failureOfEvent(frame) === undefined,
+  failureOfEvent,
+  readEvent,
+  isComplete: ({ finishReason }) => finishReason !== undefined,
+  finish
+})

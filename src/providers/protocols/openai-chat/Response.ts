@@ -1,182 +1,148 @@
 /**
- * Answers in OpenAI's form as events. A plain answer is read as a stream of one chunk whose delta is the whole message,
- * so that the two cannot differ.
+ * Responses of chat completions. A plain response is read as a stream of one chunk whose delta is the whole message, so
+ * that the two cannot differ.
  */
 import { Result } from "effect"
 
-import type { FinishReason } from "../../../domain/Completion.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
-import type { ProviderFrame, StreamReader, WireCall } from "../Protocol.ts"
-import { type AnswerEvents, answerEvents, type Events } from "../shared/AnswerEvents.ts"
+import type { WireCall } from "../Protocol.ts"
 import { dialects } from "../shared/Dialects.ts"
-import { failureOfKind } from "../shared/ErrorClassifier.ts"
-import type { FailureKind } from "../shared/FailureKind.ts"
-import { asArray, asObject, asObjects, asText, type Fields, firstText, parsedFrame } from "../shared/Field.ts"
+import type { CompletionEvents, EventBuilder } from "../shared/EventBuilder.ts"
+import { asArray, asObject, asObjects, asText, type Fields, firstText } from "../shared/Field.ts"
+import { finishReasonTable, readFinishReason } from "../shared/FinishReasons.ts"
+import { newResponseState, responseReader, type ResponseState, toolCallWithoutName } from "../shared/ResponseReader.ts"
 import { passThrough, type TextFilter, withoutThinkTags } from "../shared/TextFilters.ts"
 import { failureInBody, failureOfEvent } from "./Errors.ts"
 import { localStops } from "./Request.ts"
-import { type ToolCallReader, toolCallReader } from "./ToolCalls.ts"
+import { appendToolCalls, type ToolCallSoFar } from "./ToolCalls.ts"
 import { usageIn } from "./Usage.ts"
 
-const noEvents: Result.Result<Events, Failure> = Result.succeed([])
+const finishReasons = finishReasonTable(
+  {
+    stop: ["stop", "end", "eos"],
+    length: ["length", "model_length", "max_tokens", "model_context_window_exceeded"],
+    tool_calls: ["tool_calls", "function_call"],
+    content_filter: ["content_filter", "sensitive"]
+  },
+  { server: ["error"], network: ["network_error"], overloaded: ["insufficient_system_resource"] }
+)
 
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
-  ["stop", "stop"],
-  ["end", "stop"],
-  ["eos", "stop"],
-  ["length", "length"],
-  ["model_length", "length"],
-  ["max_tokens", "length"],
-  ["model_context_window_exceeded", "length"],
-  ["tool_calls", "tool_calls"],
-  ["function_call", "tool_calls"],
-  ["content_filter", "content_filter"],
-  ["sensitive", "content_filter"]
-])
-
-/** Reasons that are failures. One that is in neither table is a broken answer. */
-const failingReasons: ReadonlyMap<string, FailureKind> = new Map([
-  ["error", "server"],
-  ["network_error", "network"],
-  ["insufficient_system_resource", "overloaded"]
-])
-
-interface Reading {
-  readonly answer: AnswerEvents
-  readonly calls: ToolCallReader
+interface State extends ResponseState {
+  readonly toolCalls: Array<ToolCallSoFar>
+  /** Takes `<think>` tags out of the content of servers that leave them in. */
   readonly content: TextFilter
-  finish: FinishReason | undefined
+  /** True for servers that end some responses properly and yet without a finish reason. */
+  readonly mayOmitFinishReason: boolean
 }
 
-const begin = (call: WireCall): Reading => {
-  const answer = answerEvents(call, localStops(call))
-  const tagged = dialects[call.dialect].thinkTags && call.model.reasoning.support !== "none"
+const initialState = (call: WireCall): State => {
+  const state = newResponseState(call, localStops(call))
+  const { finishReason, thinkTags } = dialects[call.dialect]
+  const hasThinkTags = thinkTags && call.model.reasoning.support !== "none"
   return {
-    answer,
-    calls: toolCallReader(answer),
-    content: tagged ? withoutThinkTags((text) => think(answer, text)) : passThrough,
-    finish: undefined
+    ...state,
+    toolCalls: [],
+    content: hasThinkTags ? withoutThinkTags((text) => appendReasoning(state.events, text)) : passThrough,
+    mayOmitFinishReason: finishReason === "sometimes"
   }
 }
 
-export const decode = (body: unknown, call: WireCall): Result.Result<Events, Failure> => {
-  const fields = asObject(body)
-  if (fields === undefined) return Result.fail(broken("The provider's answer is not a JSON object."))
-  const reading = begin(call)
-  const failure = read(reading, fields)
-  if (failure !== undefined) return Result.fail(failure)
-  const choice = asObject(asArray(fields["choices"])[0])
-  if (choice === undefined) return Result.fail(broken("The provider's answer has no choices."))
-  if (reading.finish === undefined && asObject(choice["message"]) === undefined)
-    return Result.fail(broken("The provider's answer has no message."))
-  return end(reading, call, true)
+const readBody = (state: State, body: Fields): Failure | undefined => {
+  const failure = readEvent(state, body)
+  if (failure !== undefined) return failure
+  const choice = firstChoiceIn(body)
+  if (choice === undefined) return broken("The provider's answer has no choices.")
+  if (state.finishReason === undefined && asObject(choice["message"]) === undefined)
+    return broken("The provider's answer has no message.")
+  state.ended = true
+  return undefined
 }
 
-export const reader = (call: WireCall): StreamReader => {
-  const reading = begin(call)
-  let done = false
-  const step = (frame: ProviderFrame): Result.Result<Events, Failure> => {
-    const { data } = frame
-    if (data === "" || done) return noEvents
-    if (data.trim() === "[DONE]") {
-      done = true
-      return noEvents
-    }
-    const error = failureOfEvent(frame)
-    if (error !== undefined) return Result.fail(error)
-    const chunk = parsedFrame(data)
-    if (Result.isFailure(chunk)) return Result.fail(chunk.failure)
-    const failure = read(reading, chunk.success)
-    return failure === undefined ? Result.succeed(reading.answer.take()) : Result.fail(failure)
-  }
-  return { step, ended: () => done, finish: () => end(reading, call, done) }
-}
-
-/** Reads one body or chunk; what it says is in `reading.answer` afterwards. */
-const read = (reading: Reading, fields: Fields): Failure | undefined => {
-  const choice = asObject(asArray(fields["choices"])[0])
+/** Reads a chunk, or a body, which differs from a chunk by the name of its `message`. */
+const readEvent = (state: State, fields: Fields): Failure | undefined => {
   const failure = failureInBody(fields)
   if (failure !== undefined) return failure
-  reading.answer.named(asText(fields["id"]))
+  state.events.setResponseId(asText(fields["id"]))
+  const choice = firstChoiceIn(fields)
   if (choice !== undefined) {
     const message = asObject(choice["message"])
     const delta = asObject(choice["delta"]) ?? message
     const mistyped = mistypedMember(choice, delta)
     if (mistyped !== undefined) return broken(`The provider's ${mistyped} is no text.`)
-    if (delta !== undefined) readDelta(reading, delta, delta === message)
-    const failing = readFinish(reading, asText(choice["finish_reason"]))
-    if (failing !== undefined) return failing
+    if (delta !== undefined) readDelta(state, delta, delta === message)
+    const finishFailure = readFinishReason(state, finishReasons, asText(choice["finish_reason"]))
+    if (finishFailure !== undefined) return finishFailure
   }
-  const usage = usageIn(fields, choice)
-  if (usage !== undefined) reading.answer.usage(usage)
+  state.events.setUsage(usageIn(fields, choice))
   return undefined
 }
 
-/** What other protocols find out by the end that is missing: here a missing reason can be a server's habit. */
+const firstChoiceIn = (fields: Fields): Fields | undefined => asObject(asArray(fields["choices"])[0])
+
+/**
+ * The member that should be text and is not. In other protocols such an answer fails because its finish reason is
+ * missing, but here some servers may leave the reason out.
+ */
 const mistypedMember = (choice: Fields, delta: Fields | undefined): string | undefined => {
   if (!["string", "undefined"].includes(typeof (choice["finish_reason"] ?? undefined))) return "finish reason"
   const content = delta?.["content"] ?? undefined
   return content === undefined || typeof content === "string" || Array.isArray(content) ? undefined : "content"
 }
 
-/** A chunk without a reason takes nothing back. */
-const readFinish = (reading: Reading, reason: string | undefined): Failure | undefined => {
-  if (reason === undefined) return undefined
-  const known = finishReasons.get(reason)
-  if (known === undefined)
-    return failureOfKind(failingReasons.get(reason) ?? "broken", `The provider ended its answer with "${reason}".`)
-  reading.finish = known
-  return undefined
-}
-
-const readDelta = (reading: Reading, delta: Fields, whole: boolean): void => {
-  const { answer } = reading
-  readReasoning(answer, delta)
+/** `isMessage` is true for the whole message of a plain response. */
+const readDelta = (state: State, delta: Fields, isMessage: boolean): void => {
+  const { events } = state
+  readReasoning(events, delta)
   const { content } = delta
-  if (typeof content === "string") readText(reading, content)
-  else for (const part of asArray(content)) readPart(reading, asObject(part) ?? {})
-  const refusal = asText(delta["refusal"])
-  if (refusal !== undefined) answer.refusal(refusal)
-  if (delta["tool_calls"] !== undefined) reading.calls.read(delta["tool_calls"], whole)
+  if (typeof content === "string") readText(state, content)
+  else for (const part of asArray(content)) readPart(state, asObject(part) ?? {})
+  events.appendRefusal(asText(delta["refusal"]) ?? "")
+  if (delta["tool_calls"] !== undefined) appendToolCalls(events, state.toolCalls, delta["tool_calls"], isMessage)
 }
 
-const readText = ({ answer, content }: Reading, text: string): void => {
-  if (text !== "") answer.text(content.push(text))
+const readText = ({ content, events }: State, text: string): void => {
+  if (text !== "") events.appendText(content.push(text))
 }
 
-/** Mistral's content is a list of chunks when the model thinks. */
-const readPart = (reading: Reading, part: Fields): void => {
+/** Mistral's content is a list of parts when the model thinks. */
+const readPart = (state: State, part: Fields): void => {
   if (part["type"] === "thinking") {
     const { thinking } = part
     const texts = typeof thinking === "string" ? [thinking] : asArray(thinking).map((item) => asObject(item)?.["text"])
-    think(reading.answer, texts.map((text) => asText(text) ?? "").join(""))
-  } else if (part["type"] === "text") readText(reading, asText(part["text"]) ?? "")
+    appendReasoning(state.events, texts.map((text) => asText(text) ?? "").join(""))
+  } else if (part["type"] === "text") readText(state, asText(part["text"]) ?? "")
 }
 
 /** Some servers send the same reasoning under two names; the first that is not empty counts. */
-const readReasoning = (answer: AnswerEvents, delta: Fields): void => {
+const readReasoning = (events: EventBuilder, delta: Fields): void => {
   const text = firstText(delta, ["reasoning_content", "reasoning", "reasoning_text"])
   const details = asObjects(delta["reasoning_details"])
-  if (details.length === 0) {
-    if (text !== undefined) think(answer, text)
-    return
-  }
-  answer.reasoning(text ?? details.map((detail) => firstText(detail, ["text", "summary"]) ?? "").join(""))
-  for (const detail of details) answer.detail(detail)
+  if (details.length === 0) return appendReasoning(events, text ?? "")
+  events.appendReasoning(text ?? details.map((detail) => firstText(detail, ["text", "summary"]) ?? "").join(""))
+  for (const detail of details) events.appendDetail(detail)
 }
 
-/** Reasoning that came as bare text, as text for people and as the block in which it can come back. */
-const think = (answer: AnswerEvents, text: string): void => {
-  if (text === "") return
-  answer.reasoning(text)
-  answer.detail({ type: "reasoning.text", text, format: "unknown", index: 0 })
+/** Reasoning that comes as bare text is one block. */
+const appendReasoning = (events: EventBuilder, text: string): void =>
+  events.appendReasoningBlock(text, { format: "unknown", index: 0 })
+
+/**
+ * Some servers leave the finish reason out. Where the stream reached its end marker that is a habit of the server, and
+ * where it did not the connection was lost.
+ */
+const finish = (state: State): Result.Result<CompletionEvents, Failure> => {
+  if (state.toolCalls.some((toolCall) => toolCall.index === undefined)) return Result.fail(toolCallWithoutName())
+  state.events.appendText(state.content.flush())
+  const omitted = state.ended && state.mayOmitFinishReason ? "stop" : undefined
+  return state.events.finish(state.finishReason ?? omitted)
 }
 
-/** `marked`: the server's own end marker was seen, so that a missing reason is its habit and not a lost connection. */
-const end = (reading: Reading, call: WireCall, marked: boolean): Result.Result<Events, Failure> => {
-  const named = reading.calls.close()
-  if (Result.isFailure(named)) return Result.fail(named.failure)
-  reading.answer.text(reading.content.flush())
-  const habit = marked && dialects[call.dialect].finishReason === "sometimes" ? "stop" : undefined
-  return reading.answer.close(reading.finish ?? habit)
-}
+export const { decode, reader } = responseReader<State>({
+  initialState,
+  readBody,
+  isIgnored: ({ data }) => data === "",
+  isEndMarker: ({ data }) => data.trim() === "[DONE]",
+  failureOfEvent,
+  readEvent,
+  finish
+})

@@ -1,110 +1,116 @@
 /**
- * Puts streamed tool calls together. Servers disagree on everything here: indexes may be missing, shuffled or all
- * zero; ids may be missing, `"null"`, repeated on every chunk or new on every chunk; names may be repeated. A piece
- * belongs to the call of its id, else of its index, else to the last one, unless it plainly begins another.
+ * Joins the deltas of tool calls. Servers disagree on everything here: indexes may be missing, shuffled or all zero;
+ * ids may be missing, `"null"`, repeated on every delta or new on every delta; names may be repeated. A delta belongs
+ * to the call with its id, else to the one with its index, else to the last one, unless it plainly starts another call.
  */
-import { Result } from "effect"
-
-import { broken, type Failure } from "../../../domain/Failure.ts"
-import type { AnswerEvents } from "../shared/AnswerEvents.ts"
+import type { EventBuilder } from "../shared/EventBuilder.ts"
 import { asArray, asNumber, asObject, asText, isJsonObject } from "../shared/Field.ts"
 
-interface Piece {
+interface ToolCallDelta {
   readonly id: string | undefined
-  /** The server's index. */
-  readonly key: number | undefined
+  /** The index that the server gives. */
+  readonly serverIndex: number | undefined
   readonly name: string | undefined
   readonly fragment: string
 }
 
-interface Call {
+/** A tool call as far as it has arrived. */
+export interface ToolCallSoFar {
   id: string | undefined
-  readonly key: number | undefined
+  readonly serverIndex: number | undefined
   name: string | undefined
-  /** What came before the name was known. */
-  waiting: string
-  /** Our index, once the call is open. */
+  /** The arguments that arrived before the name. */
+  pendingArguments: string
+  /** The index among the tool calls of the completion. A call starts there when its name is known. */
   index: number | undefined
 }
 
-export interface ToolCallReader {
-  /** `whole`: the entries are complete calls of a plain answer, each one its own. */
-  readonly read: (entries: unknown, whole: boolean) => void
-  /** The failure when a call never got a name. */
-  readonly close: () => Result.Result<void, Failure>
-}
-
-export const toolCallReader = (answer: AnswerEvents): ToolCallReader => {
-  const calls: Array<Call> = []
-
-  const argumentsOf = (call: Call): string => (call.index === undefined ? call.waiting : answer.argumentsOf(call.index))
-
-  const callOf = (piece: Piece): Call | undefined => {
-    const { id, key } = piece
-    const found =
-      (id === undefined ? undefined : calls.findLast((call) => call.id === id)) ??
-      (key === undefined ? undefined : calls.findLast((call) => call.key === key)) ??
-      (key === undefined && (id === undefined || piece.name === undefined) ? calls.at(-1) : undefined)
-    return found !== undefined && beginsAnother(found, argumentsOf(found), piece) ? undefined : found
-  }
-
-  const add = (piece: Piece, whole: boolean): void => {
-    let call = whole ? undefined : callOf(piece)
-    if (call === undefined) {
-      call = { id: piece.id, key: piece.key, name: undefined, waiting: "", index: undefined }
-      calls.push(call)
-    }
-    call.id ??= piece.id
-    if (call.index === undefined && piece.name !== undefined) {
-      call.name = piece.name
-      call.index = answer.openTool(call.id, piece.name)
-      answer.toolArguments(call.index, call.waiting)
-    }
-    // A server that sends a finished call once more does not mean to say it twice.
-    if (piece.name !== undefined && piece.fragment === argumentsOf(call) && isJsonObject(piece.fragment)) return
-    if (call.index === undefined) call.waiting += piece.fragment
-    else answer.toolArguments(call.index, piece.fragment)
-  }
-
-  return {
-    read: (entries, whole) => {
-      for (const entry of asArray(entries)) {
-        const piece = pieceOf(entry)
-        if (piece !== undefined) add(piece, whole)
-      }
-    },
-    close: () =>
-      calls.every((call) => call.index !== undefined)
-        ? Result.succeed(undefined)
-        : Result.fail(broken("The provider sent a tool call without a name."))
+/** Adds these deltas. `areComplete` is true for the calls of a plain response, each of which is a call of its own. */
+export const appendToolCalls = (
+  events: EventBuilder,
+  toolCalls: Array<ToolCallSoFar>,
+  entries: unknown,
+  areComplete: boolean
+): void => {
+  for (const entry of asArray(entries)) {
+    const delta = deltaOf(entry)
+    if (delta !== undefined) append(events, toolCalls, delta, areComplete)
   }
 }
 
-const pieceOf = (entry: unknown): Piece | undefined => {
+const deltaOf = (entry: unknown): ToolCallDelta | undefined => {
   const fields = asObject(entry)
   if (fields === undefined) return undefined
   const called = asObject(fields["function"]) ?? {}
   const id = asText(fields["id"])
-  const written = called["arguments"]
+  const fragment = called["arguments"]
   return {
     id: id === "null" ? undefined : id,
-    key: asNumber(fields["index"]),
+    serverIndex: asNumber(fields["index"]),
     name: asText(called["name"]),
-    // Servers that hand on another API's calls sometimes forget to write the object as text.
-    fragment: asText(written) ?? (asObject(written) === undefined ? "" : JSON.stringify(written))
+    // Servers that hand on the calls of another API sometimes send the arguments as an object.
+    fragment: asText(fragment) ?? (asObject(fragment) === undefined ? "" : JSON.stringify(fragment))
   }
 }
 
-/** True when `piece` cannot be a part of `call`, which has these arguments so far. Only a piece with a name begins. */
-const beginsAnother = (call: Call, written: string, piece: Piece): boolean => {
-  if (piece.name === undefined || call.name === undefined) return false
-  const says = piece.fragment.trim() !== "" && piece.fragment !== written
-  const otherName = call.name !== piece.name
-  if (piece.id !== undefined && piece.id === call.id) {
-    const sameKey = piece.key === undefined || call.key === undefined || piece.key === call.key
-    return sameKey ? says && isJsonObject(written) : otherName || isJsonObject(written)
+const append = (
+  events: EventBuilder,
+  toolCalls: Array<ToolCallSoFar>,
+  delta: ToolCallDelta,
+  isComplete: boolean
+): void => {
+  const { fragment, id, name, serverIndex } = delta
+  let toolCall = isComplete ? undefined : continuedBy(events, toolCalls, delta)
+  if (toolCall === undefined) {
+    toolCall = { id, serverIndex, name: undefined, pendingArguments: "", index: undefined }
+    toolCalls.push(toolCall)
   }
-  if (otherName) return true
-  const otherId = piece.id !== undefined && call.id !== undefined
-  return isJsonObject(written) ? says || otherId : otherId && piece.fragment === ""
+  toolCall.id ??= id
+  if (toolCall.index === undefined && name !== undefined) {
+    toolCall.name = name
+    toolCall.index = events.startToolCall(toolCall.id, name)
+    events.appendArguments(toolCall.index, toolCall.pendingArguments)
+  }
+  // A server that repeats a finished call does not mean to append to it.
+  if (name !== undefined && fragment === argumentsOf(events, toolCall) && isJsonObject(fragment)) return
+  if (toolCall.index === undefined) toolCall.pendingArguments += fragment
+  else events.appendArguments(toolCall.index, fragment)
+}
+
+/** The call that this delta continues. */
+const continuedBy = (
+  events: EventBuilder,
+  toolCalls: ReadonlyArray<ToolCallSoFar>,
+  delta: ToolCallDelta
+): ToolCallSoFar | undefined => {
+  const { id, name, serverIndex } = delta
+  const found =
+    (id === undefined ? undefined : toolCalls.findLast((toolCall) => toolCall.id === id)) ??
+    (serverIndex === undefined ? undefined : toolCalls.findLast((toolCall) => toolCall.serverIndex === serverIndex)) ??
+    (serverIndex === undefined && (id === undefined || name === undefined) ? toolCalls.at(-1) : undefined)
+  return found !== undefined && startsAnother(found, argumentsOf(events, found), delta) ? undefined : found
+}
+
+const argumentsOf = (events: EventBuilder, { index, pendingArguments }: ToolCallSoFar): string =>
+  index === undefined ? pendingArguments : events.argumentsOf(index)
+
+/**
+ * True when the delta cannot be a part of this call, which has these arguments so far. Only a delta with a name can.
+ */
+const startsAnother = (toolCall: ToolCallSoFar, argumentsSoFar: string, delta: ToolCallDelta): boolean => {
+  if (delta.name === undefined || toolCall.name === undefined) return false
+  const hasOtherArguments = delta.fragment.trim() !== "" && delta.fragment !== argumentsSoFar
+  const hasOtherName = toolCall.name !== delta.name
+  if (delta.id !== undefined && delta.id === toolCall.id) {
+    const indexesAgree =
+      delta.serverIndex === undefined ||
+      toolCall.serverIndex === undefined ||
+      delta.serverIndex === toolCall.serverIndex
+    return indexesAgree
+      ? hasOtherArguments && isJsonObject(argumentsSoFar)
+      : hasOtherName || isJsonObject(argumentsSoFar)
+  }
+  if (hasOtherName) return true
+  const hasOtherId = delta.id !== undefined && toolCall.id !== undefined
+  return isJsonObject(argumentsSoFar) ? hasOtherArguments || hasOtherId : hasOtherId && delta.fragment === ""
 }

@@ -1,230 +1,237 @@
 /**
- * Puts the output items of an answer together. The same text may come in deltas, as the end of its part, as the end of
- * its item and at the end of the answer; it is said once, and whatever of it is still missing is made good by the first
- * that has it whole.
+ * Joins the output items of a response. The same text may come in deltas, at the end of its part, at the end of its
+ * item and at the end of the response. It is appended to the completion once; what the deltas left out is appended as
+ * soon as the whole text arrives.
  */
 import type { DialectName } from "../../../catalog/Provider.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
-import type { AnswerEvents } from "../shared/AnswerEvents.ts"
+import type { EventBuilder } from "../shared/EventBuilder.ts"
 import { asArray, asObject, asText, type Fields, isJsonObject } from "../shared/Field.ts"
+import { toolCallWithoutName } from "../shared/ResponseReader.ts"
 import {
   encryptedDetail,
   type ReasoningItemRef,
   reasoningItemRef,
-  summaryDetail,
-  reasoningTextDetail
+  reasoningTextDetail,
+  summaryDetail
 } from "./Reasoning.ts"
 
-export type Kind = "text" | "refusal" | "summary" | "thought" | "arguments"
 type ItemType = "message" | "reasoning" | "function_call"
+export type TextKind = "text" | "refusal" | "summary" | "reasoning" | "arguments"
 
-const typeOfKind = {
+/** The type of the items that have texts of each kind. */
+const itemTypeOf = {
   text: "message",
   refusal: "message",
   summary: "reasoning",
-  thought: "reasoning",
+  reasoning: "reasoning",
   arguments: "function_call"
-} as const satisfies Record<Kind, ItemType>
+} as const satisfies Record<TextKind, ItemType>
 
-/** Where an item is in the output; either may be missing. */
-export interface Place {
+/** Names an item of the output; either member may be missing. */
+export interface ItemPosition {
   readonly index: number | undefined
   readonly id: string | undefined
 }
 
-/** A piece of a text, or all of it. */
-export interface Saying {
-  readonly kind: Kind
-  /** Which text of its kind in the item. */
+/** A piece of a text, or the whole of it. */
+export interface TextUpdate {
+  readonly kind: TextKind
+  /** The number of the text among those of its kind in the item. */
   readonly part: number
   readonly text: string
-  readonly whole: boolean
+  readonly isWhole: boolean
 }
 
-interface Text {
-  readonly kind: Kind
+/** A text as far as it was appended to the completion. */
+interface ItemText {
+  readonly kind: TextKind
   readonly part: number
-  said: string
-  whole: boolean
-  /** Of reasoning: the index of its block. */
+  text: string
+  isWhole: boolean
+  /** The index of its reasoning block; 0 for other texts. */
   readonly block: number
 }
 
-interface Item {
+interface OutputItem {
   readonly index: number
   id: string | undefined
   readonly type: ItemType
-  readonly texts: Array<Text>
-  /** Of a tool call: its number in the answer, once its name is known. */
-  tool: number | undefined
-  complete: boolean
-  /** Of reasoning: marks its blocks; made with the first of them. */
-  seal: ReasoningItemRef | undefined
-  sealed: boolean
+  readonly texts: Array<ItemText>
+  /** The index of its tool call in the completion, once the name is known. */
+  toolCall: number | undefined
+  isComplete: boolean
+  /** Names the item in its reasoning blocks; made with the first of them. */
+  ref: ReasoningItemRef | undefined
+  hasEncryptedBlock: boolean
 }
 
-/** The items of one answer. */
-export interface Items {
-  readonly answer: AnswerEvents
+/** The items of one response. This state is changed in place. */
+export interface OutputItems {
+  readonly events: EventBuilder
   readonly dialect: DialectName
-  readonly list: Array<Item>
-  /** Reasoning blocks so far. */
+  readonly list: Array<OutputItem>
+  /** The number of reasoning blocks so far. */
   blocks: number
-  fault: string | undefined
+  isContradictory: boolean
 }
 
-export const noItems = (answer: AnswerEvents, dialect: DialectName): Items => ({
-  answer,
+export const newOutputItems = (events: EventBuilder, dialect: DialectName): OutputItems => ({
+  events,
   dialect,
   list: [],
   blocks: 0,
-  fault: undefined
+  isContradictory: false
 })
 
-/** An item begins. Only what it is counts: what it says is still to come. */
-export const begin = (items: Items, index: number | undefined, fields: Fields): void => {
-  itemOf(items, index, fields)
+/** Reads the start of an item. Its texts are not read, because they are still to come. */
+export const startItem = (items: OutputItems, index: number | undefined, fields: Fields): void => {
+  describedItem(items, index, fields)
 }
 
-export const say = (items: Items, place: Place, saying: Saying): void => {
-  const item = itemAt(items, place, typeOfKind[saying.kind])
-  if (item !== undefined) add(items, item, saying)
+/** Reads a piece of a text of the item at `position`. */
+export const updateText = (items: OutputItems, position: ItemPosition, update: TextUpdate): void => {
+  const item = itemAt(items, position, itemTypeOf[update.kind])
+  if (item !== undefined) appendUpdate(items, item, update)
 }
 
-/** An item with all it says, be it known already or not. */
-export const complete = (items: Items, index: number | undefined, fields: Fields): void => {
-  const item = itemOf(items, index, fields)
+/** Reads an item with all its texts, whether parts of it are known already or not. */
+export const completeItem = (items: OutputItems, index: number | undefined, fields: Fields): void => {
+  const item = describedItem(items, index, fields)
   if (item === undefined) return
-  item.complete = true
-  for (const saying of sayingsOf(fields)) if (typeOfKind[saying.kind] === item.type) add(items, item, saying)
+  item.isComplete = true
+  for (const update of textsIn(fields)) if (itemTypeOf[update.kind] === item.type) appendUpdate(items, item, update)
   const encrypted = asText(fields["encrypted_content"])
-  // Azure encrypts only what it sends at the very end, so a block that is not sealed yet waits for it.
-  if (item.type !== "reasoning" || encrypted === undefined || item.sealed) return
-  item.sealed = true
-  items.answer.detail(encryptedDetail(sealIn(items, item), items.blocks++, encrypted))
+  // Azure encrypts only what it sends at the very end, so a reasoning item may get its encrypted block later.
+  if (item.type !== "reasoning" || encrypted === undefined || item.hasEncryptedBlock) return
+  item.hasEncryptedBlock = true
+  items.events.appendDetail(encryptedDetail(refOf(items, item), items.blocks++, encrypted))
 }
 
-/** Says what was kept for the end. `finished`: by the provider's word nothing is missing. */
-export const close = (items: Items, finished: boolean): Failure | undefined => {
-  const calls = items.list.filter((item) => item.type === "function_call")
-  if (finished && calls.some((call) => call.tool === undefined))
-    return broken("The provider sent a tool call without a name.")
-  if (finished && !calls.every((call) => call.complete)) return broken("The provider did not finish a tool call.")
-  return items.fault === undefined ? undefined : broken(items.fault)
+/**
+ * The failure of a response whose tool calls cannot be executed. `isCompleted`: the provider says nothing is missing.
+ */
+export const itemsFailure = (items: OutputItems, isCompleted: boolean): Failure | undefined => {
+  const toolCalls = items.list.filter((item) => item.type === "function_call")
+  if (isCompleted && toolCalls.some((item) => item.toolCall === undefined)) return toolCallWithoutName()
+  if (isCompleted && !toolCalls.every((item) => item.isComplete))
+    return broken("The provider did not finish a tool call.")
+  return items.isContradictory ? broken("The provider contradicts itself in a tool call.") : undefined
 }
 
 const itemTypes: ReadonlyMap<unknown, ItemType> = new Map(
   (["message", "reasoning", "function_call"] as const).map((type) => [type, type])
 )
 
-/** The item that `fields` describe, with its tool call opened as soon as it can be. */
-const itemOf = (items: Items, index: number | undefined, fields: Fields): Item | undefined => {
+/** The item that `fields` describe. Its tool call is started as soon as its name is known. */
+const describedItem = (items: OutputItems, index: number | undefined, fields: Fields): OutputItem | undefined => {
   const type = itemTypes.get(fields["type"])
   const item = type && itemAt(items, { index, id: asText(fields["id"]) }, type)
   const name = asText(fields["name"])
-  if (item?.type !== "function_call" || item.tool !== undefined || name === undefined) return item
-  item.tool = items.answer.openTool(asText(fields["call_id"]), name)
-  items.answer.toolArguments(item.tool, saidIn(item, "arguments").join(""))
+  if (item?.type !== "function_call" || item.toolCall !== undefined || name === undefined) return item
+  item.toolCall = items.events.startToolCall(asText(fields["call_id"]), name)
+  items.events.appendArguments(item.toolCall, textsOf(item, "arguments").join(""))
   return item
 }
 
-const itemAt = ({ list }: Items, { id, index }: Place, type: ItemType): Item | undefined => {
+/** The item at a position, a new one if there is none yet. */
+const itemAt = ({ list }: OutputItems, { id, index }: ItemPosition, type: ItemType): OutputItem | undefined => {
   const found =
     (id === undefined ? undefined : list.find((item) => item.id === id)) ?? list.find((item) => item.index === index)
   if (found !== undefined) {
     found.id ??= id
-    // Two types at one place cannot both be right; what was said first stays.
+    // Two types at one position cannot both be right; the first one counts.
     return found.type === type ? found : undefined
   }
-  const item: Item = {
+  const item: OutputItem = {
     index: index ?? Math.max(-1, ...list.map((other) => other.index)) + 1,
     id,
     type,
     texts: [],
-    tool: undefined,
-    complete: false,
-    seal: undefined,
-    sealed: false
+    toolCall: undefined,
+    isComplete: false,
+    ref: undefined,
+    hasEncryptedBlock: false
   }
   list.push(item)
   return item
 }
 
-const add = (items: Items, item: Item, { kind, part, text: heard, whole }: Saying): void => {
-  let text = item.texts.find((known) => known.kind === kind && known.part === part)
-  if (text === undefined) {
-    text = { kind, part, said: "", whole: false, block: typeOfKind[kind] === "reasoning" ? items.blocks++ : 0 }
-    item.texts.push(text)
+const appendUpdate = (items: OutputItems, item: OutputItem, { isWhole, kind, part, text }: TextUpdate): void => {
+  let known = item.texts.find((other) => other.kind === kind && other.part === part)
+  if (known === undefined) {
+    known = { kind, part, text: "", isWhole: false, block: itemTypeOf[kind] === "reasoning" ? items.blocks++ : 0 }
+    item.texts.push(known)
   }
-  if (text.whole) return
-  text.whole = whole
-  if (whole && !heard.startsWith(text.said)) {
-    if (kind === "arguments" && !isJsonObject(text.said))
-      items.fault = "The provider contradicts itself in a tool call."
+  if (known.isWhole) return
+  known.isWhole = isWhole
+  if (isWhole && !text.startsWith(known.text)) {
+    if (kind === "arguments" && !isJsonObject(known.text)) items.isContradictory = true
     return
   }
-  const rest = whole ? heard.slice(text.said.length) : heard
+  const rest = isWhole ? text.slice(known.text.length) : text
   if (rest === "") return
-  if (text.said === "") separate(items, item, kind)
-  text.said += rest
-  utter(items, item, text, rest)
+  if (known.text === "") separate(items, item, kind)
+  known.text += rest
+  append(items, item, known, rest)
 }
 
-/** The texts of all messages are one text, and so are all thoughts: a break keeps the next from running on. */
-const separate = ({ answer, list }: Items, item: Item, kind: Kind): void => {
-  if (kind === "text" && !hasSpoken(item) && list.some(hasSpoken)) answer.text("\n")
-  if (typeOfKind[kind] === "reasoning" && list.some((other) => thoughtsIn(other).length > 0)) answer.reasoning("\n\n")
+/** The texts of all messages become one text, and so does all reasoning: a break keeps them apart. */
+const separate = ({ events, list }: OutputItems, item: OutputItem, kind: TextKind): void => {
+  if (kind === "text" && !hasText(item) && list.some(hasText)) events.appendText("\n")
+  if (itemTypeOf[kind] === "reasoning" && list.some(hasReasoning)) events.appendReasoning("\n\n")
 }
 
-const utter = (items: Items, item: Item, { block, kind }: Text, text: string): void => {
-  const { answer } = items
+const append = (items: OutputItems, item: OutputItem, { block, kind }: ItemText, text: string): void => {
+  const { events } = items
   switch (kind) {
     case "text":
-      return answer.text(text)
+      return events.appendText(text)
     case "refusal":
-      return answer.refusal(text)
+      return events.appendRefusal(text)
     case "summary":
-      answer.reasoning(text)
-      return answer.detail(summaryDetail(sealIn(items, item), block, text))
-    case "thought":
-      answer.reasoning(text)
-      return answer.detail(reasoningTextDetail(sealIn(items, item), block, text))
+      events.appendReasoning(text)
+      return events.appendDetail(summaryDetail(refOf(items, item), block, text))
+    case "reasoning":
+      events.appendReasoning(text)
+      return events.appendDetail(reasoningTextDetail(refOf(items, item), block, text))
     case "arguments":
-      if (item.tool !== undefined) answer.toolArguments(item.tool, text)
+      if (item.toolCall !== undefined) events.appendArguments(item.toolCall, text)
   }
 }
 
-const sealIn = ({ dialect, list }: Items, item: Item): ReasoningItemRef => {
+const refOf = ({ dialect, list }: OutputItems, item: OutputItem): ReasoningItemRef => {
   const before = list.filter((other) => other.index < item.index)
-  const calls = before.filter((other) => other.type === "function_call").length
-  const place = calls + (before.some(hasSpoken) ? 1 : 0)
-  return (item.seal ??= reasoningItemRef(item.id ?? `rs_${item.index}`, place, dialect))
+  const toolCalls = before.filter((other) => other.type === "function_call").length
+  const position = toolCalls + (before.some(hasText) ? 1 : 0)
+  return (item.ref ??= reasoningItemRef(item.id ?? `rs_${item.index}`, position, dialect))
 }
 
-const saidIn = (item: Item, kind: Kind): ReadonlyArray<string> =>
-  item.texts.filter((text) => text.kind === kind && text.said !== "").map((text) => text.said)
+const textsOf = (item: OutputItem, kind: TextKind): ReadonlyArray<string> =>
+  item.texts.filter((known) => known.kind === kind && known.text !== "").map((known) => known.text)
 
-const hasSpoken = (item: Item): boolean => saidIn(item, "text").length > 0
-const thoughtsIn = (item: Item): ReadonlyArray<string> => [...saidIn(item, "summary"), ...saidIn(item, "thought")]
+const hasText = (item: OutputItem): boolean => textsOf(item, "text").length > 0
+const hasReasoning = (item: OutputItem): boolean =>
+  textsOf(item, "summary").length > 0 || textsOf(item, "reasoning").length > 0
 
-/** What the parts of an item hold, by their type. */
-const partTypes: ReadonlyMap<unknown, { readonly kind: Kind; readonly member: string }> = new Map([
+/** The texts that the parts of an item hold, by the type of the part. */
+const partTypes: ReadonlyMap<unknown, { readonly kind: TextKind; readonly member: string }> = new Map([
   ["output_text", { kind: "text", member: "text" }],
   ["refusal", { kind: "refusal", member: "refusal" }],
   ["summary_text", { kind: "summary", member: "text" }],
-  ["reasoning_text", { kind: "thought", member: "text" }]
+  ["reasoning_text", { kind: "reasoning", member: "text" }]
 ])
 
-/** Everything that an item says. */
-const sayingsOf = (fields: Fields): ReadonlyArray<Saying> => {
-  const inside = ["summary", "content"].flatMap((list) =>
-    asArray(fields[list]).flatMap((entry, part): ReadonlyArray<Saying> => {
+/** All texts of a complete item. */
+const textsIn = (fields: Fields): ReadonlyArray<TextUpdate> => {
+  const parts = ["summary", "content"].flatMap((list) =>
+    asArray(fields[list]).flatMap((entry, part): ReadonlyArray<TextUpdate> => {
       const content = asObject(entry)
       const type = partTypes.get(content?.["type"])
       const text = type && asText(content?.[type.member])
-      return type === undefined || text === undefined ? [] : [{ kind: type.kind, part, text, whole: true }]
+      return type === undefined || text === undefined ? [] : [{ kind: type.kind, part, text, isWhole: true }]
     })
   )
   const written = asText(fields["arguments"])
-  return written === undefined ? inside : [...inside, { kind: "arguments", part: 0, text: written, whole: true }]
+  return written === undefined ? parts : [...parts, { kind: "arguments", part: 0, text: written, isWhole: true }]
 }

@@ -1,148 +1,138 @@
 /**
- * Answers of the Responses API as events. A plain answer is read like the last event of a stream of which nothing else
- * arrived, so that the two cannot differ; and what a stream left out is made good from its last event.
+ * Responses of the Responses API. A plain response is read as the last event of a stream of which nothing else arrived,
+ * so that the two cannot differ. What a stream left out is taken from its last event, which has the whole response.
  */
 import { Result } from "effect"
 
-import type { FinishReason } from "../../../domain/Completion.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
-import type { ProviderFrame, StreamReader, WireCall } from "../Protocol.ts"
-import { type AnswerEvents, answerEvents, type Events } from "../shared/AnswerEvents.ts"
+import type { WireCall } from "../Protocol.ts"
 import { failureOfKind } from "../shared/ErrorClassifier.ts"
-import { asArray, asNumber, asObject, asText, type Fields, parsedFrame } from "../shared/Field.ts"
+import type { CompletionEvents } from "../shared/EventBuilder.ts"
+import { asArray, asNumber, asObject, asText, type Fields } from "../shared/Field.ts"
+import { finishReasonTable } from "../shared/FinishReasons.ts"
+import { newResponseState, responseReader, type ResponseState } from "../shared/ResponseReader.ts"
 import { failureInBody, failureOfEvent } from "./Errors.ts"
-import * as Items from "./OutputItems.ts"
+import {
+  completeItem,
+  itemsFailure,
+  newOutputItems,
+  type OutputItems,
+  startItem,
+  type TextKind,
+  updateText
+} from "./OutputItems.ts"
 import { localStops } from "./Request.ts"
 import { usageIn } from "./Usage.ts"
 
-const noEvents: Result.Result<Events, Failure> = Result.succeed([])
+/** Why a response is incomplete; a complete one ends with `stop`. */
+const finishReasons = finishReasonTable({
+  length: ["max_output_tokens", "max_tokens"],
+  content_filter: ["content_filter"]
+})
 
-/** Why an answer is incomplete. A reason that is not in the table is a broken answer. */
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
-  ["max_output_tokens", "length"],
-  ["max_tokens", "length"],
-  ["content_filter", "content_filter"]
-])
-
-interface Reading {
-  readonly answer: AnswerEvents
-  readonly items: Items.Items
-  finish: FinishReason | undefined
+interface State extends ResponseState {
+  readonly items: OutputItems
 }
 
-const begin = (call: WireCall): Reading => {
-  const answer = answerEvents(call, localStops(call))
-  return { answer, items: Items.noItems(answer, call.dialect), finish: undefined }
+const initialState = (call: WireCall): State => {
+  const state = newResponseState(call, localStops(call))
+  return { ...state, items: newOutputItems(state.events, call.dialect) }
 }
 
-export const decode = (body: unknown, call: WireCall): Result.Result<Events, Failure> => {
-  const fields = asObject(body)
-  if (fields === undefined) return Result.fail(broken("The provider's answer is not a JSON object."))
-  const reading = begin(call)
-  const failure = readResponse(reading, fields, asText(fields["status"]) ?? "unfinished")
-  if (failure !== undefined) return Result.fail(failure)
-  if (!Array.isArray(fields["output"])) return Result.fail(broken("The provider's answer has no output."))
-  return end(reading)
+const readBody = (state: State, body: Fields): Failure | undefined => {
+  const failure = readResponse(state, body, asText(body["status"]) ?? "unfinished")
+  if (failure !== undefined) return failure
+  return Array.isArray(body["output"]) ? undefined : broken("The provider's answer has no output.")
 }
 
-export const reader = (call: WireCall): StreamReader => {
-  const reading = begin(call)
-  let done = false
-  const step = (frame: ProviderFrame): Result.Result<Events, Failure> => {
-    const { data, event } = frame
-    // The end is told by an event; some servers send the mark of other protocols after it.
-    if (data === "" || data === "[DONE]" || done) return noEvents
-    const error = failureOfEvent(frame)
-    if (error !== undefined) return Result.fail(error)
-    const json = parsedFrame(data)
-    if (Result.isFailure(json)) return Result.fail(json.failure)
-    const fields = json.success
-    const type = asText(fields["type"]) ?? event
-    const failure = failureInBody(fields) ?? read(reading, type, fields)
-    if (failure !== undefined) return Result.fail(failure)
-    done = reading.finish !== undefined
-    return Result.succeed(reading.answer.take())
-  }
-  return {
-    step,
-    ended: () => done,
-    finish: () => (done ? end(reading) : Result.fail(broken("The provider's stream broke off before its end.")))
-  }
-}
-
-const read = (reading: Reading, type: string, fields: Fields): Failure | undefined => {
+const readEvent = (state: State, fields: Fields, name: string): Failure | undefined => {
+  const failure = failureInBody(fields)
+  if (failure !== undefined) return failure
+  const type = asText(fields["type"]) ?? name
   switch (type) {
     case "response.created":
-      reading.answer.named(asText(asObject(fields["response"])?.["id"]))
+      state.events.setResponseId(asText(asObject(fields["response"])?.["id"]))
       return undefined
     case "response.output_item.added":
-      Items.begin(reading.items, asNumber(fields["output_index"]), asObject(fields["item"]) ?? {})
+      startItem(state.items, asNumber(fields["output_index"]), asObject(fields["item"]) ?? {})
       return undefined
     case "response.output_item.done":
-      Items.complete(reading.items, asNumber(fields["output_index"]), asObject(fields["item"]) ?? {})
+      completeItem(state.items, asNumber(fields["output_index"]), asObject(fields["item"]) ?? {})
       return undefined
     case "response.completed":
     case "response.incomplete":
     case "response.failed":
     case "response.cancelled":
-      return readResponse(reading, asObject(fields["response"]) ?? {}, type.slice("response.".length))
+      return readResponse(state, asObject(fields["response"]) ?? {}, type.slice("response.".length))
     default:
-      readPiece(reading.items, type, fields)
+      readText(state.items, type, fields)
       return undefined
   }
 }
 
-interface Utterance {
-  readonly kind: Items.Kind
-  /** The member that holds the whole of it when it is done. */
-  readonly whole: string
-  /** The member that numbers the parts of an item. */
-  readonly part: string
-}
-
-const utterances: ReadonlyMap<string, Utterance> = new Map([
-  ["response.output_text", { kind: "text", whole: "text", part: "content_index" }],
-  ["response.refusal", { kind: "refusal", whole: "refusal", part: "content_index" }],
-  ["response.reasoning_summary_text", { kind: "summary", whole: "text", part: "summary_index" }],
-  ["response.reasoning_text", { kind: "thought", whole: "text", part: "content_index" }],
-  ["response.function_call_arguments", { kind: "arguments", whole: "arguments", part: "" }]
-])
-
-/** Events named `<utterance>.delta` and `<utterance>.done`. Others say nothing that these do not. */
-const readPiece = (items: Items.Items, type: string, fields: Fields): void => {
-  const dot = type.lastIndexOf(".")
-  const ending = type.slice(dot + 1)
-  const utterance = utterances.get(type.slice(0, dot))
-  if (utterance === undefined || (ending !== "delta" && ending !== "done")) return
-  const whole = ending === "done"
-  const text = asText(fields[whole ? utterance.whole : "delta"])
-  if (text === undefined) return
-  Items.say(
-    items,
-    { index: asNumber(fields["output_index"]), id: asText(fields["item_id"]) },
-    { kind: utterance.kind, part: asNumber(fields[utterance.part]) ?? 0, text, whole }
-  )
-}
-
-/** Reads a response as it stands at its end. */
-const readResponse = (reading: Reading, response: Fields, status: string): Failure | undefined => {
+/** Reads a whole response object. `status` is its own or the one that the last event of a stream is named for. */
+const readResponse = (state: State, response: Fields, status: string): Failure | undefined => {
   const failure = failureInBody(response)
   if (failure !== undefined) return failure
   if (status === "failed" || status === "cancelled")
     return failureOfKind("server", `The provider ended its answer as ${status}.`)
-  reading.answer.named(asText(response["id"]))
+  state.events.setResponseId(asText(response["id"]))
   for (const [index, item] of asArray(response["output"]).entries())
-    Items.complete(reading.items, index, asObject(item) ?? {})
-  const usage = usageIn(response)
-  if (usage !== undefined) reading.answer.usage(usage)
+    completeItem(state.items, index, asObject(item) ?? {})
+  state.events.setUsage(usageIn(response))
   const reason = asText(asObject(response["incomplete_details"])?.["reason"])
-  reading.finish = status === "completed" ? "stop" : finishReasons.get(reason ?? "")
-  return reading.finish === undefined
-    ? failureOfKind("broken", `The provider's answer is ${status}${reason === undefined ? "" : ` for "${reason}"`}.`)
-    : undefined
+  state.finishReason = status === "completed" ? "stop" : finishReasons.reasons.get(reason ?? "")
+  state.ended = state.finishReason !== undefined
+  return state.ended
+    ? undefined
+    : failureOfKind("broken", `The provider's answer is ${status}${reason === undefined ? "" : ` for "${reason}"`}.`)
 }
 
-const end = (reading: Reading): Result.Result<Events, Failure> => {
-  const fault = Items.close(reading.items, reading.finish === "stop")
-  return fault === undefined ? reading.answer.close(reading.finish) : Result.fail(fault)
+/** How events tell of a text of an item: in deltas, and as a whole when it is done. */
+interface TextEvents {
+  readonly kind: TextKind
+  /** The member of the `done` event that holds the whole text. */
+  readonly text: string
+  /** The member that numbers the texts of this kind within the item. */
+  readonly part: string
 }
+
+const textEvents: ReadonlyMap<string, TextEvents> = new Map([
+  ["response.output_text", { kind: "text", text: "text", part: "content_index" }],
+  ["response.refusal", { kind: "refusal", text: "refusal", part: "content_index" }],
+  ["response.reasoning_summary_text", { kind: "summary", text: "text", part: "summary_index" }],
+  ["response.reasoning_text", { kind: "reasoning", text: "text", part: "content_index" }],
+  ["response.function_call_arguments", { kind: "arguments", text: "arguments", part: "" }]
+])
+
+/** Events named `<text>.delta` and `<text>.done`. All other events hold nothing that these do not. */
+const readText = (items: OutputItems, type: string, fields: Fields): void => {
+  const dot = type.lastIndexOf(".")
+  const suffix = type.slice(dot + 1)
+  const events = textEvents.get(type.slice(0, dot))
+  if (events === undefined || (suffix !== "delta" && suffix !== "done")) return
+  const isWhole = suffix === "done"
+  const text = asText(fields[isWhole ? events.text : "delta"])
+  if (text === undefined) return
+  updateText(
+    items,
+    { index: asNumber(fields["output_index"]), id: asText(fields["item_id"]) },
+    { kind: events.kind, part: asNumber(fields[events.part]) ?? 0, text, isWhole }
+  )
+}
+
+const finish = (state: State): Result.Result<CompletionEvents, Failure> => {
+  const failure = itemsFailure(state.items, state.finishReason === "stop")
+  return failure === undefined ? state.events.finish(state.finishReason) : Result.fail(failure)
+}
+
+export const { decode, reader } = responseReader<State>({
+  initialState,
+  readBody,
+  // The stream ends with an event; some servers send the end marker of chat completions after it.
+  isIgnored: ({ data }) => data === "" || data === "[DONE]",
+  failureOfEvent,
+  readEvent,
+  isComplete: ({ ended }) => ended,
+  finish
+})

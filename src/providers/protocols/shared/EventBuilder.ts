@@ -1,0 +1,163 @@
+/**
+ * Builds the events of one completion, for every protocol in the same way: tool calls are numbered and get unique ids,
+ * reasoning carries the target that made it and is left out where the client excludes it, stop sequences cut the text,
+ * and the finish reason fits the content.
+ */
+import { Result } from "effect"
+
+import type { CompletionEvent, FinishReason } from "../../../domain/Completion.ts"
+import type { ReasoningDetail } from "../../../domain/Conversation.ts"
+import { broken, type Failure } from "../../../domain/Failure.ts"
+import { isBelievable, type Usage } from "../../../domain/Usage.ts"
+import type { WireCall } from "../Protocol.ts"
+import { isJsonObject } from "./Field.ts"
+import { stampOrigin } from "./ReasoningDetails.ts"
+import { passThrough, stopAt } from "./TextFilters.ts"
+import { digest } from "./WireIds.ts"
+
+export type CompletionEvents = ReadonlyArray<CompletionEvent>
+
+/** The reasoning block that a piece of text or a signature belongs to. */
+interface ReasoningBlockRef {
+  /** The format of the block, as OpenRouter's clients know it. */
+  readonly format: string
+  readonly index: number
+}
+
+interface ReasoningBuilder {
+  /** Reasoning as text for people. Without a detail beside it, it cannot be sent back to the provider. */
+  readonly appendReasoning: (text: string) => void
+  readonly appendDetail: (detail: ReasoningDetail) => void
+  /** A piece of a reasoning block, both as text for people and as the detail that can be sent back. */
+  readonly appendReasoningBlock: (text: string, block: ReasoningBlockRef) => void
+  /** The signature that ends a reasoning block. The block may have no text: that is how hidden reasoning comes. */
+  readonly appendSignature: (signature: string, block: ReasoningBlockRef) => void
+  /** A reasoning block that only the provider can read. */
+  readonly appendEncrypted: (data: unknown, block: ReasoningBlockRef) => void
+}
+
+/**
+ * It holds state: the events that were not taken yet, the tool calls so far, and text that may begin a stop sequence.
+ */
+export interface EventBuilder extends ReasoningBuilder {
+  readonly appendText: (text: string) => void
+  readonly appendRefusal: (text: string) => void
+  /** Starts a tool call and returns its index. An id that is missing or taken is replaced. */
+  readonly startToolCall: (id: string | undefined, name: string) => number
+  readonly appendArguments: (index: number, fragment: string) => void
+  readonly argumentsOf: (index: number) => string
+  /** The id that the client sees. */
+  readonly toolCallId: (index: number) => string
+  /** Replaces the usage so far. Counts beyond any model's context are a provider's mistake and are ignored. */
+  readonly setUsage: (usage: Usage | undefined) => void
+  /** The provider's id of the response; the first one counts. Missing ids of tool calls are derived from it. */
+  readonly setResponseId: (id: string | undefined) => void
+  /** The events since the last call. */
+  readonly take: () => CompletionEvents
+  /** The last events. The answer is broken when the provider never gave a finish reason. */
+  readonly finish: (reason: FinishReason | undefined) => Result.Result<CompletionEvents, Failure>
+}
+
+interface BuiltToolCall {
+  readonly id: string
+  arguments: string
+}
+
+/** `localStops` are the stop sequences that the provider was not asked to stop at. */
+export const makeEventBuilder = (call: WireCall, localStops: ReadonlyArray<string>): EventBuilder => {
+  let events: Array<CompletionEvent> = []
+  let responseId = ""
+  let stopped = false
+  const toolCalls: Array<BuiltToolCall> = []
+  const filter = localStops.length === 0 ? passThrough : stopAt(localStops, () => (stopped = true))
+
+  const appendVisible = (text: string): void => {
+    if (text !== "") events.push({ type: "text", text })
+  }
+  const take = (): CompletionEvents => {
+    const taken = events
+    events = []
+    return taken
+  }
+  return {
+    ...reasoningBuilder(call, (event) => events.push(event)),
+    appendText: (text) => appendVisible(filter.push(text)),
+    appendRefusal: (text) => {
+      if (text !== "") events.push({ type: "refusal", text })
+    },
+    startToolCall: (id, name) => {
+      const index = toolCalls.length
+      const isTaken = id === undefined || toolCalls.some((toolCall) => toolCall.id === id)
+      const own = isTaken ? `call_${digest(`${responseId}:${call.request.messages.length}:${index}`, 24)}` : id
+      toolCalls.push({ id: own, arguments: "" })
+      events.push({ type: "tool", index, id: own, name })
+      return index
+    },
+    appendArguments: (index, fragment) => {
+      const toolCall = toolCalls[index]
+      if (toolCall === undefined || fragment === "") return
+      toolCall.arguments += fragment
+      events.push({ type: "arguments", index, fragment })
+    },
+    argumentsOf: (index) => toolCalls[index]?.arguments ?? "",
+    toolCallId: (index) => toolCalls[index]?.id ?? "",
+    setUsage: (usage) => {
+      if (usage !== undefined && isBelievable(usage)) events.push({ type: "usage", usage })
+    },
+    setResponseId: (id) => (responseId ||= id ?? ""),
+    take,
+    finish: (reason) => {
+      if (reason === undefined) return Result.fail(broken("The provider's answer ended without a finish reason."))
+      appendVisible(filter.flush())
+      for (const [index, toolCall] of toolCalls.entries())
+        if (toolCall.arguments.trim() === "") {
+          toolCall.arguments = "{}"
+          events.push({ type: "arguments", index, fragment: "{}" })
+        }
+      events.push({ type: "finish", reason: fittingReason(reason, toolCalls, stopped) })
+      return Result.succeed(take())
+    }
+  }
+}
+
+const reasoningBuilder = (call: WireCall, push: (event: CompletionEvent) => void): ReasoningBuilder => {
+  const isExcluded = call.request.reasoning?.exclude ?? false
+  /** Indexes of blocks whose text was left out; a signature is worth nothing without it. */
+  const excludedBlocks = new Set<unknown>()
+  const appendReasoning = (text: string): void => {
+    if (text !== "" && !isExcluded) push({ type: "reasoning", text })
+  }
+  const appendDetail = (detail: ReasoningDetail): void => {
+    if (isExcluded && (hasReadableText(detail) || excludedBlocks.has(detail["index"])))
+      excludedBlocks.add(detail["index"])
+    else push({ type: "detail", detail: stampOrigin(call.origin, detail) })
+  }
+  return {
+    appendReasoning,
+    appendDetail,
+    appendReasoningBlock: (text, { format, index }) => {
+      if (text === "") return
+      appendReasoning(text)
+      appendDetail({ type: "reasoning.text", text, format, index })
+    },
+    appendSignature: (signature, { format, index }) => {
+      if (signature !== "") appendDetail({ type: "reasoning.text", text: "", signature, format, index })
+    },
+    appendEncrypted: (data, { format, index }) => appendDetail({ type: "reasoning.encrypted", data, format, index })
+  }
+}
+
+const hasReadableText = (detail: ReasoningDetail): boolean =>
+  (detail["type"] === "reasoning.text" && typeof detail["text"] === "string" && detail["text"] !== "") ||
+  detail["type"] === "reasoning.summary"
+
+/** Some providers give `stop` beside tool calls, and `tool_calls` without any. */
+const fittingReason = (
+  reason: FinishReason,
+  toolCalls: ReadonlyArray<BuiltToolCall>,
+  stopped: boolean
+): FinishReason => {
+  if (reason === "stop" && toolCalls.some((toolCall) => isJsonObject(toolCall.arguments))) return "tool_calls"
+  if (reason === "tool_calls" && toolCalls.length === 0) return "stop"
+  return reason === "length" && stopped ? "stop" : reason
+}
