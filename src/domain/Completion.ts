@@ -1,28 +1,29 @@
 /**
- * What a model answered, as a sequence of events and as the whole they fold to.
+ * A completion, as the events of its stream and as the whole answer that `fold` makes of them.
  *
- * Every protocol decodes a plain answer and a stream into the same events, so a plain and a streamed answer of the same
- * content cannot differ: both are `fold` of those events.
+ * Every protocol reads plain responses and streams into the same events, so that a plain and a streamed answer with the
+ * same content cannot differ.
  */
 import type { ReasoningDetail, ToolCall } from "./Conversation.ts"
 import type { Usage } from "./Usage.ts"
 
 export const finishReasons = ["stop", "length", "tool_calls", "content_filter"] as const
-/** Why a completion ended. `error` is not among them: a completion that failed is a `Failure`. */
+/** Why a completion ended, as OpenAI names it. A completion that failed has no reason: it is a `Failure`. */
 export type FinishReason = (typeof finishReasons)[number]
 
 export type CompletionEvent =
   | { readonly type: "text"; readonly text: string }
-  /** Reasoning as text for people; `detail` events carry what must be echoed. */
+  /** Reasoning as text for people; the `detail` events hold what must be sent back to the provider. */
   | { readonly type: "reasoning"; readonly text: string }
   | { readonly type: "detail"; readonly detail: ReasoningDetail }
   | { readonly type: "refusal"; readonly text: string }
-  /** Opens tool call `index`. Indexes count 0, 1, 2, … in order of first appearance. */
+  /** Starts tool call `index`. Indexes count from 0 without gaps. */
   | { readonly type: "tool"; readonly index: number; readonly id: string; readonly name: string }
+  /** The next piece of the arguments of tool call `index`, which are JSON text. */
   | { readonly type: "arguments"; readonly index: number; readonly fragment: string }
-  /** May come more than once; the last one counts. */
+  /** There may be several; the last one counts. */
   | { readonly type: "usage"; readonly usage: Usage }
-  /** Exactly one, unless the answer is broken. */
+  /** There is exactly one, unless the answer is broken. */
   | { readonly type: "finish"; readonly reason: FinishReason }
 
 export interface Completion {
@@ -32,21 +33,11 @@ export interface Completion {
   readonly reasoningDetails: ReadonlyArray<ReasoningDetail>
   readonly toolCalls: ReadonlyArray<ToolCall>
   readonly finishReason: FinishReason | undefined
-  /** `undefined` when the provider told nothing, which is not the same as zero. */
+  /** `undefined` when the provider reported none, which is not the same as zero. */
   readonly usage: Usage | undefined
 }
 
-export const empty: Completion = {
-  content: "",
-  refusal: "",
-  reasoning: "",
-  reasoningDetails: [],
-  toolCalls: [],
-  finishReason: undefined,
-  usage: undefined
-}
-
-/** True for events that the client sees as output; the commit gate opens on the first one. */
+/** True for events that the client sees as output. Until the first of them another target may still answer instead. */
 export const isOutput = (event: CompletionEvent): boolean => {
   switch (event.type) {
     case "text":
@@ -63,7 +54,7 @@ export const isOutput = (event: CompletionEvent): boolean => {
   }
 }
 
-/** The whole answer. Consecutive details of one index are one block that arrived in pieces. */
+/** The whole answer. Details that continue each other are joined into one. */
 export const fold = (events: Iterable<CompletionEvent>): Completion => {
   let content = ""
   let refusal = ""
@@ -107,16 +98,20 @@ export const fold = (events: Iterable<CompletionEvent>): Completion => {
 
 const appendDetail = (details: Array<ReasoningDetail>, detail: ReasoningDetail): void => {
   const at = details.findLastIndex((earlier) => continuedMember(earlier, detail) !== undefined)
-  const begun = details[at]
-  const member = begun === undefined ? undefined : continuedMember(begun, detail)
-  if (begun === undefined || member === undefined) details.push(detail)
-  else details[at] = { ...begun, ...detail, [member]: `${String(begun[member] ?? "")}${String(detail[member] ?? "")}` }
+  const earlier = details[at]
+  const member = earlier === undefined ? undefined : continuedMember(earlier, detail)
+  if (earlier === undefined || member === undefined) details.push(detail)
+  else
+    details[at] = { ...earlier, ...detail, [member]: `${String(earlier[member] ?? "")}${String(detail[member] ?? "")}` }
 }
 
-/** The member that goes on: a streamed block is continued by details of its own type and index, until it is signed. */
-const continuedMember = (last: ReasoningDetail, next: ReasoningDetail): "text" | "summary" | undefined => {
-  if (last["type"] !== next["type"] || last["index"] !== next["index"] || last["index"] === undefined) return undefined
-  if (last["id"] !== next["id"]) return undefined
-  if (last["type"] === "reasoning.summary") return "summary"
-  return last["type"] === "reasoning.text" && last["signature"] === undefined ? "text" : undefined
+/**
+ * The member of `earlier` whose text `next` continues, if it does. Both must belong to one block, which their type,
+ * index and id identify. A block of text ends with its signature.
+ */
+const continuedMember = (earlier: ReasoningDetail, next: ReasoningDetail): "text" | "summary" | undefined => {
+  if (earlier["type"] !== next["type"] || earlier["index"] === undefined) return undefined
+  if (earlier["index"] !== next["index"] || earlier["id"] !== next["id"]) return undefined
+  if (earlier["type"] === "reasoning.summary") return "summary"
+  return earlier["type"] === "reasoning.text" && earlier["signature"] === undefined ? "text" : undefined
 }
