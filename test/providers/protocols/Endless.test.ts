@@ -1,6 +1,6 @@
 /**
- * Providers that never come to an end, or never begin, with the real protocols and short limits: every one of them is
- * given up in time, and is told so.
+ * Providers that never come to an end, or never start, with the real protocols and short timeouts: each of them is
+ * given up in time, and its connection is closed.
  */
 import { assert, layer } from "@effect/vitest"
 import { Duration, Effect, Layer, Logger, Redacted, Stream } from "effect"
@@ -31,8 +31,8 @@ const timeouts = {
   call: Duration.millis(600)
 }
 
-/** Any limit, and the time a busy machine needs to keep it. */
-const patience = Duration.seconds(5)
+/** More than any timeout above, because a busy machine keeps them late. */
+const testTimeout = Duration.seconds(5)
 
 /** Every provider is the scripted one. */
 const ScriptedCatalog = Layer.effect(
@@ -71,7 +71,7 @@ const testLayer = Dispatch.layerWith({
   Layer.provideMerge(Logger.layer([]))
 )
 
-/** Sends what `first` gives, then `again` every five milliseconds for as long as somebody listens. */
+/** Sends `first`, then `again` every five milliseconds for as long as the connection is open. */
 const forever =
   (media: string, first: ReadonlyArray<Buffer>, again: string | Buffer): Scripted.Behaviour =>
   async (response) => {
@@ -85,17 +85,17 @@ const forever =
 
 const streams: { readonly [name: string]: (sample: WireSample) => Scripted.Behaviour } = {
   "never answers": () => Scripted.hangs,
-  "never says anything": ({ media, start }) => forever(media, start, ""),
-  "begins for ever": ({ media, start }) => forever(media, [], start[0] ?? ""),
-  "talks for ever": ({ delta, media, start }) => forever(media, start, delta("more ")),
-  "falls silent": ({ delta, media, start }) => forever(media, [...start, delta("Hello")], ""),
+  "never sends output": ({ media, start }) => forever(media, start, ""),
+  "repeats its start for ever": ({ media, start }) => forever(media, [], start[0] ?? ""),
+  "sends output for ever": ({ delta, media, start }) => forever(media, start, delta("more ")),
+  "stops sending": ({ delta, media, start }) => forever(media, [...start, delta("Hello")], ""),
   "never finishes a frame": ({ delta, media, start }) =>
     forever(media, [...start, delta("Hello"), delta("x".repeat(900_000)).subarray(0, -9)], ""),
-  "forgets to close what it has finished": ({ delta, end, media, start }) =>
+  "keeps the connection open after the end": ({ delta, end, media, start }) =>
     forever(media, [...start, delta("Hello"), ...end], "")
 }
 
-/** Sends it with every protocol at once, and checks that each is hung up on. */
+/** Runs the check with every protocol in turn, and checks that the gateway closes each connection. */
 const everywhere = <A, E, R>(
   behaviour: (sample: WireSample) => Scripted.Behaviour,
   check: (protocol: ChatProtocolName, target: Target) => Effect.Effect<A, E, R>
@@ -106,7 +106,7 @@ const everywhere = <A, E, R>(
       yield* provider.script(behaviour(samples[protocol]))
       const target = targetOf(`${protocol}-model`)
       yield* check(protocol, { ...target, endpoint: { ...target.endpoint, protocol } }).pipe(
-        Effect.timeoutOrElse({ duration: patience, orElse: () => Effect.die(`${protocol} hangs`) })
+        Effect.timeoutOrElse({ duration: testTimeout, orElse: () => Effect.die(`${protocol} hangs`) })
       )
       const [call] = yield* provider.received
       yield* eventually(
@@ -127,8 +127,8 @@ layer(testLayer, { excludeTestServices: true })("A provider that", (it) => {
             Effect.scoped,
             Effect.result
           )
-          // Gemini has no mark for the end but the end itself.
-          if (name.startsWith("forgets") && protocol !== "gemini")
+          // Gemini has no end marker: its streams end with the connection.
+          if (name.startsWith("keeps") && protocol !== "gemini")
             return assert.strictEqual(outcome._tag, "Success", protocol)
           if (outcome._tag === "Success") return assert.fail(`${protocol} found an end`)
           const failure = outcome.failure._tag === "Exhausted" ? outcome.failure.last : outcome.failure

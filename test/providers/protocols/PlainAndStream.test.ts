@@ -4,7 +4,7 @@ import { Result, Schema } from "effect"
 import type { Completion } from "../../../src/domain/Completion.ts"
 import type { JsonObject } from "../../../src/domain/JsonObject.ts"
 import { protocols } from "../../../src/providers/protocols/Protocols.ts"
-import { junk, Pick, pieces, Sizes, spoiled } from "./fragments.ts"
+import { Damage, pieces, readDamaged, Sizes } from "./fragments.ts"
 import { callOf, completed, decoded, streamed, thinker } from "./wire.ts"
 
 /** `__proto__` is a key like others in JSON, but not in the objects that a test compares. */
@@ -19,7 +19,7 @@ const Answer = Schema.Struct({
   )
 })
 type Answer = typeof Answer.Type
-/** Takes one of each list in turn, so that parallel calls arrive mixed. */
+/** Takes one item of each list in turn, so that parallel calls arrive interleaved. */
 const interleaved = <A>(lists: ReadonlyArray<ReadonlyArray<A>>): ReadonlyArray<A> =>
   Array.from({ length: Math.max(0, ...lists.map((list) => list.length)) }, (_, row) =>
     lists.flatMap((list) => (row < list.length ? list.slice(row, row + 1) : []))
@@ -115,11 +115,11 @@ const anthropic = {
   }
 }
 
-const faithful = (completion: Completion, answer: Answer): void => {
+const assertCompletion = (completion: Completion, answer: Answer): void => {
   assert.strictEqual(completion.content, answer.text)
   assert.strictEqual(completion.reasoning, answer.reasoning)
   assert.deepStrictEqual(
-    completion.toolCalls.map(({ arguments: written, name }) => ({ name, input: JSON.parse(written) as unknown })),
+    completion.toolCalls.map(({ arguments: text, name }) => ({ name, input: JSON.parse(text) as unknown })),
     answer.tools.map(({ input, name }) => ({ name, input }))
   )
   assert.strictEqual(completion.finishReason, answer.tools.length > 0 ? "tool_calls" : "stop")
@@ -136,7 +136,7 @@ describe.each([
   it.prop("a plain answer and any fragmentation of its stream are the same completion", { Answer, Sizes }, (made) => {
     const plain = completed(decoded(protocol, wire.plain(made.Answer), call))
     const stream = completed(streamed(protocol, wire.stream(made.Answer, made.Sizes), call))
-    faithful(plain, made.Answer)
+    assertCompletion(plain, made.Answer)
     assert.deepStrictEqual(stream, plain)
   })
 
@@ -147,20 +147,9 @@ describe.each([
     assert.strictEqual(Result.isFailure(result) ? result.failure.reason._tag : "success", "Transient")
   })
 
-  it.prop("no body and no chunk is strange enough to throw", { Answer, Sizes, Pick, Other: Pick }, (made) => {
-    const by = junk[made.Other % junk.length]
-    protocol.decode(spoiled(wire.plain(made.Answer), made.Pick, by), call)
-    const frames = wire.stream(made.Answer, made.Sizes)
-    const reader = protocol.reader(call)
-    for (const [index, frame] of frames.entries()) {
-      const strange = index === made.Other % frames.length ? spoiled(frame, made.Pick, by) : frame
-      reader.step({ event: "", data: JSON.stringify(strange) })
-    }
-    reader.finish()
-    protocol.failure({
-      status: 500,
-      headers: {},
-      body: JSON.stringify(spoiled({ error: { message: {} } }, made.Pick, by))
-    })
+  it.prop("no wrong value in a body, a chunk or an error makes reading throw", { Answer, Sizes, Damage }, (made) => {
+    const frames = wire.stream(made.Answer, made.Sizes).map((frame) => ["", frame] as const)
+    const error = { status: 500, body: { error: { message: {} } } }
+    readDamaged(protocol, call, { plain: wire.plain(made.Answer), frames, error }, made.Damage)
   })
 })

@@ -1,20 +1,24 @@
-/** Answers in pieces and answers that went bad, for the properties of the protocols. */
+/** Text in pieces, and JSON with values that no provider should send, for the properties of the protocols. */
 import { Schema } from "effect"
+
+import type { JsonObject } from "../../../src/domain/JsonObject.ts"
+import type { Protocol, WireCall } from "../../../src/providers/protocols/Protocol.ts"
 
 /** Sizes of the pieces a text arrives in. */
 export const Sizes = Schema.NonEmptyArray(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 7 })))
 
+/** The text in pieces of these sizes, which repeat. */
 export const pieces = (text: string, sizes: ReadonlyArray<number>): ReadonlyArray<string> => {
   const cut: Array<string> = []
-  for (let at = 0, turn = 0; at < text.length; turn++) {
-    const size = sizes[turn % sizes.length] ?? 1
-    cut.push(text.slice(at, at + size))
-    at += size
+  for (let start = 0, count = 0; start < text.length; count++) {
+    const size = sizes[count % sizes.length] ?? 1
+    cut.push(text.slice(start, start + size))
+    start += size
   }
   return cut
 }
 
-export const junk = [
+const wrongValues = [
   null,
   0,
   -1,
@@ -30,15 +34,45 @@ export const junk = [
   Number.MAX_VALUE
 ]
 
-/** A number that leads to a place in JSON, or to a kind of junk. */
-export const Pick = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
+const Choice = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
 
-/** `value` with the part that `pick` leads to replaced. */
-export const spoiled = (value: unknown, pick: number, by: unknown): unknown => {
-  const keys = typeof value === "object" && value !== null ? Object.keys(value) : []
-  const key = keys[pick % (keys.length + 1)]
-  if (typeof value !== "object" || value === null || key === undefined) return by
-  const next = Math.floor(pick / (keys.length + 1))
-  const entries = Object.entries(value).map(([at, part]) => [at, at === key ? spoiled(part, next, by) : part] as const)
-  return Array.isArray(value) ? entries.map(([, part]) => part) : Object.fromEntries(entries)
+/**
+ * Where something is wrong, and which value is there instead; numbers are taken modulo what there is to choose from.
+ */
+export const Damage = Schema.Struct({ place: Choice, value: Choice, frame: Choice })
+export type Damage = typeof Damage.Type
+
+/** `json` with the value at the chosen place replaced. */
+export const damaged = (json: unknown, { place, value }: Damage): unknown =>
+  replaced(json, place, wrongValues[value % wrongValues.length])
+
+const replaced = (json: unknown, place: number, value: unknown): unknown => {
+  const keys = typeof json === "object" && json !== null ? Object.keys(json) : []
+  const key = keys[place % (keys.length + 1)]
+  if (typeof json !== "object" || json === null || key === undefined) return value
+  const placeInside = Math.floor(place / (keys.length + 1))
+  const entries = Object.entries(json).map(
+    ([name, member]) => [name, name === key ? replaced(member, placeInside, value) : member] as const
+  )
+  return Array.isArray(json) ? entries.map(([, member]) => member) : Object.fromEntries(entries)
+}
+
+interface Responses {
+  readonly plain: JsonObject
+  /** The frames of a stream: the name of the event, and its data. */
+  readonly frames: ReadonlyArray<readonly [event: string, data: unknown]>
+  readonly error: { readonly status: number; readonly body: JsonObject }
+}
+
+/** Reads a plain response, a stream and an error, each with one value that is wrong. Nothing may throw. */
+export const readDamaged = (protocol: Protocol, call: WireCall, responses: Responses, damage: Damage): void => {
+  const { error, frames, plain } = responses
+  protocol.decode(damaged(plain, damage), call)
+  const reader = protocol.reader(call)
+  for (const [index, [event, data]] of frames.entries()) {
+    const read = index === damage.frame % frames.length ? damaged(data, damage) : data
+    reader.step({ event, data: JSON.stringify(read) })
+  }
+  reader.finish()
+  protocol.failure({ status: error.status, headers: {}, body: JSON.stringify(damaged(error.body, damage)) })
 }

@@ -102,6 +102,10 @@ export const streamed = (
 
 export const completed = (result: Result.Result<Completion, Failure>): Completion => Result.getOrThrow(result)
 
+/** The finish reason of a completion, or what `failureTag` says of the failure. */
+export const outcome = (result: Result.Result<Completion, Failure>): string | undefined =>
+  Result.match(result, { onFailure: failureTag, onSuccess: ({ finishReason }) => finishReason })
+
 /** The tag of a failure, with the kind of a transient one. */
 export const failureTag = (failure: Failure): string =>
   failure.reason._tag === "Transient" ? failure.reason.kind : failure.reason._tag

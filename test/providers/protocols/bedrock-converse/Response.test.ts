@@ -10,8 +10,8 @@ import { bedrockConverse } from "../../../../src/providers/protocols/bedrock-con
 import type { ProviderFrame, WireCall } from "../../../../src/providers/protocols/Protocol.ts"
 import * as EventStreamFrames from "../../../../src/providers/transport/EventStreamFrames.ts"
 import { message } from "../../../../src/sandbox/protocols/bedrock-converse/Response.ts"
-import { junk, Pick, pieces, Sizes, spoiled } from "../fragments.ts"
-import { bodyOf, callOf, completed, decoded, failing, thinker, user, failureTag } from "../wire.ts"
+import { Damage, damaged, pieces, readDamaged, Sizes } from "../fragments.ts"
+import { bodyOf, callOf, completed, decoded, failing, failureTag, outcome, thinker, user } from "../wire.ts"
 
 const tools = ["f", "g"].map((name) => ({ name, parameters: {} }))
 const call = (over: Parameters<typeof callOf>[0] = {}): WireCall =>
@@ -28,21 +28,21 @@ type Event = readonly [name: string, payload: JsonObject]
 /** The events of a stream as bytes, in packets of these sizes, read to their end. */
 const streamed = (
   events: ReadonlyArray<Event>,
-  asking: WireCall = call(),
+  wireCall: WireCall = call(),
   sizes: ReadonlyArray<number> = [50]
 ): Result.Result<Completion, Failure> =>
-  readBytes(Buffer.concat(events.map(([name, payload]) => message("event", name, payload))), asking, sizes)
+  readBytes(Buffer.concat(events.map(([name, payload]) => message("event", name, payload))), wireCall, sizes)
 
-const readBytes = (bytes: Uint8Array, asking: WireCall, sizes: ReadonlyArray<number>) =>
+const readBytes = (bytes: Uint8Array, wireCall: WireCall, sizes: ReadonlyArray<number>) =>
   Result.gen(function* () {
     const parser = EventStreamFrames.eventStreamParser()
-    const reader = bedrockConverse.reader(asking)
+    const reader = bedrockConverse.reader(wireCall)
     const events: Array<CompletionEvent> = []
     const read = function* (frames: ReadonlyArray<ProviderFrame>) {
       for (const frame of frames) if (!reader.ended()) events.push(...(yield* reader.step(frame)))
     }
-    for (let at = 0, turn = 0; at < bytes.length; turn++) {
-      const size = sizes[turn % sizes.length] ?? 1
+    for (let at = 0, count = 0; at < bytes.length; count++) {
+      const size = sizes[count % sizes.length] ?? 1
       yield* read(yield* parser.read([bytes.subarray(at, at + size)]))
       at += size
     }
@@ -89,10 +89,8 @@ describe("an answer", () => {
       for (const result of [
         streamed([start, ...end(stopReason)]),
         decoded(bedrockConverse, body([], stopReason), call())
-      ]) {
-        const seen = failing(result)
-        assert.strictEqual(seen === "success" ? completed(result).finishReason : seen, expected, stopReason)
-      }
+      ])
+        assert.strictEqual(outcome(result), expected, stopReason)
   })
 
   it("counts usage in disjoint buckets, under either name, also before the stop", () => {
@@ -143,7 +141,7 @@ describe("an answer", () => {
     assert.deepStrictEqual(called({ request: { toolChoice: "none" } }), ["stop"])
   })
 
-  it("breaks without its stop, on calls without a name and on strange bodies", () => {
+  it("is broken without a stop reason, with a call without a name and in an unknown shape", () => {
     const text = delta(0, { text: "a" })
     const streams: ReadonlyArray<readonly [ReadonlyArray<Event>, string]> = [
       [[], "broken"],
@@ -154,8 +152,8 @@ describe("an answer", () => {
       [[start, ["somethingNew", {}], text, ...end("end_turn")], "success"]
     ]
     for (const [events, expected] of streams) assert.strictEqual(failing(streamed(events)), expected)
-    for (const strange of [null, [], {}, body([], ""), body([{ toolUse: {} }], "tool_use"), { output: { message: 1 } }])
-      assert.strictEqual(failing(decoded(bedrockConverse, strange, call())), "broken")
+    for (const unknown of [null, [], {}, body([], ""), body([{ toolUse: {} }], "tool_use"), { output: { message: 1 } }])
+      assert.strictEqual(failing(decoded(bedrockConverse, unknown, call())), "broken")
   })
 })
 
@@ -194,12 +192,12 @@ describe("a failure", () => {
     assert.strictEqual(failure(status, name, message, true), expected)
   })
 
-  it("inside an answer that calls itself a success is one all the same", () => {
+  it("is found in a response with a success status", () => {
     const inside = { __type: "com.amazon.coral.availability#ThrottlingException", message: "Slow down." }
     assert.strictEqual(failing(decoded(bedrockConverse, inside, call())), "rate_limited")
   })
 
-  it("inside a stream is told by the type of its event", () => {
+  it("in a stream has the type of its event as its name", () => {
     const cases: ReadonlyArray<readonly [string, JsonObject, string]> = [
       ["throttlingException", { message: "Too many tokens." }, "rate_limited"],
       ["modelStreamErrorException", { message: "x", originalStatusCode: 500 }, "server"],
@@ -242,21 +240,21 @@ describe("thinking over the turns of a tool loop", () => {
     stop(4),
     ...end("tool_use")
   ]
-  const answered = (kind: string, id: string, asking: WireCall): Completion =>
+  const answered = (kind: string, id: string, wireCall: WireCall): Completion =>
     completed(
       kind === "plain"
-        ? decoded(bedrockConverse, body(content(id), "tool_use"), asking)
-        : streamed(asEvents(id), asking)
+        ? decoded(bedrockConverse, body(content(id), "tool_use"), wireCall)
+        : streamed(asEvents(id), wireCall)
     )
 
-  it.each(["plain", "streamed"])("goes back unchanged, in order and only to its origin (%s)", (kind) => {
+  it.each(["plain", "streamed"])("goes back unchanged, in order, and only to the target that made it (%s)", (kind) => {
     const messages: Array<Message> = [user("q")]
     const turns = (origin: string) =>
       bodyOf(bedrockConverse, call({ origin, request: { messages } }))["messages"] as ReadonlyArray<JsonObject>
     for (const id of ["t1", "t2", "t3"]) {
-      const said = answered(kind, id, call({ request: { messages: [...messages] } }))
+      const answer = answered(kind, id, call({ request: { messages: [...messages] } }))
       messages.push(
-        { ...said, role: "assistant", content: [{ type: "text", text: said.content }] },
+        { ...answer, role: "assistant", content: [{ type: "text", text: answer.content }] },
         { role: "tool", toolCallId: id, content: [{ type: "text", text: "r" }] }
       )
       const assistants = turns("lab/up").filter((turn) => turn["role"] === "assistant")
@@ -270,7 +268,7 @@ describe("thinking over the turns of a tool loop", () => {
   })
 
   it.each(["plain", "streamed"])(
-    "keeps, when excluded, only the blocks that are valid without their text (%s)",
+    "is reduced to the blocks that are valid without their text when the client excludes it (%s)",
     (kind) => {
       const { reasoning, reasoningDetails } = answered(kind, "t", call({ request: { reasoning: { exclude: true } } }))
       assert.strictEqual(reasoning, "")
@@ -292,11 +290,11 @@ describe("plain and streamed", () => {
   type Answer = typeof Answer.Type
   const usage = { inputTokens: 6, cacheReadInputTokens: 4, outputTokens: 5 }
 
-  const plain = ({ reasoning: text, signature, text: said, tools }: Answer): JsonObject =>
+  const plain = ({ reasoning, signature, text, tools }: Answer): JsonObject =>
     body(
       [
-        { reasoningContent: { reasoningText: { text, signature } } },
-        { text: said },
+        { reasoningContent: { reasoningText: { text: reasoning, signature } } },
+        { text },
         ...tools.map((input, index) => ({ toolUse: { toolUseId: `t${index}`, name: "f", input } }))
       ],
       tools.length > 0 ? "tool_use" : "end_turn",
@@ -335,28 +333,23 @@ describe("plain and streamed", () => {
     assert.deepStrictEqual(cut, whole)
   })
 
-  it.prop("break when the bytes end before the stop, or are damaged before it", { Answer, Sizes, Pick }, (made) => {
+  it.prop("are broken when the bytes end or are damaged before the stop", { Answer, Sizes, Damage }, (made) => {
     const all = events(made.Answer, made.Sizes)
-    const stopping = bytesOf(all.slice(0, -1)).length
+    const lengthToStop = bytesOf(all.slice(0, -1)).length
     const bytes = bytesOf(all)
-    const at = made.Pick % stopping
+    const at = made.Damage.place % lengthToStop
     assert.strictEqual(failing(readBytes(bytes.subarray(0, at), call(), [64])), "broken")
     bytes[at] = (bytes[at] ?? 0) ^ 1
     assert.strictEqual(failing(readBytes(bytes, call(), [64])), "broken")
   })
 
-  it.prop("are never strange enough to throw", { Answer, Sizes, Pick, Other: Pick }, (made) => {
-    const by = junk[made.Other % junk.length]
-    bedrockConverse.decode(spoiled(plain(made.Answer), made.Pick, by), call())
-    const reader = bedrockConverse.reader(call())
-    const all = events(made.Answer, made.Sizes)
-    for (const [index, [event, payload]] of all.entries()) {
-      const strange = index === made.Other % all.length ? spoiled(payload, made.Pick, by) : payload
-      reader.step({ event, data: JSON.stringify(strange) })
-    }
-    reader.step({ event: "throttlingException", data: JSON.stringify(by) })
-    reader.finish()
-    const headers = { "x-amzn-errortype": String(by) }
-    bedrockConverse.failure({ status: 500, headers, body: JSON.stringify(spoiled({ message: {} }, made.Pick, by)) })
+  it.prop("never make reading throw, whatever value is wrong", { Answer, Sizes, Damage }, (made) => {
+    const frames = events(made.Answer, made.Sizes)
+    const responses = { plain: plain(made.Answer), frames, error: { status: 500, body: { message: {} } } }
+    readDamaged(bedrockConverse, call(), responses, made.Damage)
+    const wrong = damaged({}, made.Damage)
+    bedrockConverse.reader(call()).step({ event: "throttlingException", data: JSON.stringify(wrong) })
+    const headers = { "x-amzn-errortype": String(wrong) }
+    bedrockConverse.failure({ status: 500, headers, body: JSON.stringify(damaged({ message: {} }, made.Damage)) })
   })
 })

@@ -4,8 +4,8 @@ import { Duration, Result, Schema } from "effect"
 import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { none } from "../../../../src/domain/Usage.ts"
 import { gemini } from "../../../../src/providers/protocols/gemini/Gemini.ts"
-import { junk, Pick, pieces, Sizes, spoiled } from "../fragments.ts"
-import { callOf, completed, decoded, failing, streamed, thinker, failureTag } from "../wire.ts"
+import { Damage, pieces, readDamaged, Sizes } from "../fragments.ts"
+import { callOf, completed, decoded, failing, failureTag, outcome, streamed, thinker } from "../wire.ts"
 
 const call = callOf({ dialect: "generic", model: thinker() })
 const chunk = (parts: ReadonlyArray<JsonObject>, finishReason?: string, more: JsonObject = {}): JsonObject => ({
@@ -15,8 +15,8 @@ const chunk = (parts: ReadonlyArray<JsonObject>, finishReason?: string, more: Js
 })
 const calling = (name: string, args?: JsonObject): JsonObject => ({ functionCall: { name, ...(args && { args }) } })
 
-/** The outcome of one chunk as a plain answer, as a stream, and as a list of chunks. */
-const outcomes = (body: JsonObject) => [
+/** One chunk read as a plain response, as a stream, and as the second of a list of chunks. */
+const allReadings = (body: JsonObject) => [
   decoded(gemini, body, call),
   streamed(gemini, [body], call),
   decoded(gemini, [chunk([]), body], call)
@@ -49,26 +49,24 @@ it("reads the finish reason by one table", () => {
     [undefined, [{ text: "a" }], "broken"]
   ]
   for (const [reason, parts, expected] of cases)
-    for (const result of outcomes(chunk(parts, reason))) {
-      const seen = failing(result)
-      assert.strictEqual(seen === "success" ? completed(result).finishReason : seen, expected, reason ?? "none")
-    }
+    for (const result of allReadings(chunk(parts, reason)))
+      assert.strictEqual(outcome(result), expected, reason ?? "none")
 })
 
-it("takes answers without content, and prompts that were blocked", () => {
+it("accepts answers without content, and prompts that were blocked", () => {
   for (const [body, usage] of [
     [{ candidates: [{ content: {}, finishReason: "SAFETY" }] }, undefined],
     [{ candidates: [{ finishReason: "SAFETY" }] }, undefined],
-    // Blocked before it was read: nothing was used, which is not the same as nothing being said of it.
+    // A prompt that is blocked before it is read uses nothing, which is not the same as an unknown usage.
     [{ promptFeedback: { blockReason: "MODEL_ARMOR" }, usageMetadata: { trafficType: "ON_DEMAND" } }, none]
   ] as const) {
-    for (const result of outcomes(body)) {
+    for (const result of allReadings(body)) {
       assert.deepInclude(completed(result), { content: "", finishReason: "content_filter", usage })
     }
   }
 })
 
-it("numbers calls alone, gives {} for no arguments, and replaces ids that are missing or come again", () => {
+it("numbers only calls, gives {} for no arguments, and replaces ids that are missing or repeated", () => {
   const parts = [
     { functionCall: { name: "f", id: "same" } },
     { functionCall: { name: "g", id: "same", args: { x: [1] } } },
@@ -93,7 +91,7 @@ it("numbers calls alone, gives {} for no arguments, and replaces ids that are mi
   }
 })
 
-it("counts thoughts beside candidates, what was cached inside the prompt, and the last counts alone", () => {
+it("adds thoughts to candidates, takes cached tokens out of the prompt, and keeps only the last counts", () => {
   const usageMetadata = {
     promptTokenCount: 100,
     toolUsePromptTokenCount: 10,
@@ -116,7 +114,7 @@ it("counts thoughts beside candidates, what was cached inside the prompt, and th
   assert.deepStrictEqual(completed(decoded(gemini, silent, call)).usage, { ...none, input: 3, output: 9, reasoning: 9 })
 })
 
-describe("what went wrong", () => {
+describe("an error", () => {
   const error = (code: number, status: string, message: string, ...details: ReadonlyArray<JsonObject>): JsonObject => ({
     error: { code, status, message, details }
   })
@@ -146,16 +144,16 @@ describe("what went wrong", () => {
 
   it.each(cases)("%j", (body, expected) => {
     const { code } = body["error"] as { readonly code: number }
-    const respond = (said: unknown) => gemini.failure({ status: code, headers: {}, body: JSON.stringify(said) })
+    const respond = (json: unknown) => gemini.failure({ status: code, headers: {}, body: JSON.stringify(json) })
     assert.strictEqual(failureTag(respond(body)), expected)
     assert.strictEqual(failureTag(respond([body])), expected)
     assert.strictEqual(respond(body).status, code)
-    for (const result of outcomes(body)) assert.strictEqual(failing(result), expected)
+    for (const result of allReadings(body)) assert.strictEqual(failing(result), expected)
     const event = gemini.reader(call).step({ event: "error", data: JSON.stringify(body) })
     assert.strictEqual(failing(event), expected)
   })
 
-  it("waits as long as the details say, else the text", () => {
+  it("is waited for as long as its details say, or else its text", () => {
     const waits = ["48.5s", "soon"].map((delay) => {
       const body = error(429, "RESOURCE_EXHAUSTED", exceeded, quota("PerMinute"), retry(delay))
       const { reason } = gemini.failure({ status: 429, headers: {}, body: JSON.stringify(body) })
@@ -164,15 +162,15 @@ describe("what went wrong", () => {
     assert.deepStrictEqual(waits, [48_500, 9_000])
   })
 
-  it("is left to the common rules without Google's own body", () => {
-    const verdict = (status: number, body: string) => failureTag(gemini.failure({ status, headers: {}, body }))
-    assert.strictEqual(verdict(404, "<!DOCTYPE html><title>Error 404</title>"), "server")
-    assert.strictEqual(verdict(429, ""), "rate_limited")
-    assert.strictEqual(verdict(503, `{"error":"busy"}`), "overloaded")
+  it("falls under the general rules without Google's own body", () => {
+    const kind = (status: number, body: string) => failureTag(gemini.failure({ status, headers: {}, body }))
+    assert.strictEqual(kind(404, "<!DOCTYPE html><title>Error 404</title>"), "server")
+    assert.strictEqual(kind(429, ""), "rate_limited")
+    assert.strictEqual(kind(503, `{"error":"busy"}`), "overloaded")
   })
 })
 
-it("breaks on bodies and chunks that are not answers", () => {
+it("fails as broken on bodies and chunks that are not answers", () => {
   for (const body of [
     null,
     "x",
@@ -205,7 +203,10 @@ type Parts = typeof Parts.Type
 describe("generated answers", () => {
   const usageMetadata = { promptTokenCount: 10, cachedContentTokenCount: 4, candidatesTokenCount: 5 }
   const plain = (parts: Parts): JsonObject => chunk(parts, "STOP", { usageMetadata })
-  /** Unsigned texts in pieces; calls and signed parts come whole. The reason comes with the last part or alone. */
+  /**
+   * Texts without a signature come in pieces, calls and signed parts whole. The finish reason comes with the last part
+   * or alone.
+   */
   const stream = (parts: Parts, sizes: ReadonlyArray<number>): ReadonlyArray<JsonObject> => {
     const cut = parts.flatMap((part): ReadonlyArray<JsonObject> =>
       "text" in part && !("thoughtSignature" in part)
@@ -249,19 +250,11 @@ describe("generated answers", () => {
     assert.strictEqual(Result.isFailure(result) ? failureTag(result.failure) : "success", "broken")
   })
 
-  it.prop("are never strange enough to throw", { Parts, Sizes, Pick, Other: Pick }, (made) => {
-    const by = junk[made.Other % junk.length]
-    gemini.decode(spoiled(plain(made.Parts), made.Pick, by), call)
-    const frames = stream(made.Parts, made.Sizes)
-    const reader = gemini.reader(call)
-    for (const [index, frame] of frames.entries()) {
-      const strange = index === made.Other % frames.length ? spoiled(frame, made.Pick, by) : frame
-      reader.step({ event: "", data: JSON.stringify(strange) })
-    }
-    reader.finish()
+  it.prop("never make reading throw, whatever value is wrong", { Parts, Sizes, Damage }, (made) => {
+    const frames = stream(made.Parts, made.Sizes).map((frame) => ["", frame] as const)
     const error = {
       error: { code: 429, message: "m", details: [{ violations: [{ quotaId: "x" }], retryDelay: "1s" }] }
     }
-    gemini.failure({ status: 429, headers: {}, body: JSON.stringify(spoiled(error, made.Pick, by)) })
+    readDamaged(gemini, call, { plain: plain(made.Parts), frames, error: { status: 429, body: error } }, made.Damage)
   })
 })

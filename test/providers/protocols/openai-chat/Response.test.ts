@@ -4,7 +4,7 @@ import type { DialectName } from "../../../../src/catalog/Provider.ts"
 import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { none } from "../../../../src/domain/Usage.ts"
 import { openAiChat } from "../../../../src/providers/protocols/openai-chat/OpenAiChat.ts"
-import { bodyOf, callOf, completed, decoded, failing, streamed, thinker } from "../wire.ts"
+import { bodyOf, callOf, completed, decoded, failing, outcome, streamed, thinker } from "../wire.ts"
 
 const chunk = (delta: JsonObject, more: JsonObject = {}): JsonObject => ({
   id: "c",
@@ -29,9 +29,9 @@ const delta = (...calls: ReadonlyArray<Piece>): JsonObject =>
 
 const a = { id: "a", name: "f", arguments: `{"x":1}` }
 const b = { id: "b", name: "g", arguments: `{"y":2}` }
-const made = (name: string, written: string): JsonObject => ({ id: "made", name, arguments: written })
+const made = (name: string, text: string): JsonObject => ({ id: "made", name, arguments: text })
 
-/** What a server sends, and the calls it means. */
+/** What a server sends, and the calls that it means. */
 const toolStreams: ReadonlyArray<readonly [string, ReadonlyArray<JsonObject>, ReadonlyArray<JsonObject>]> = [
   [
     "interleave by index",
@@ -51,7 +51,7 @@ const toolStreams: ReadonlyArray<readonly [string, ReadonlyArray<JsonObject>, Re
     [a, b]
   ],
   [
-    "need no index when the id comes again",
+    "need no index when the id is repeated",
     [
       delta({ id: "a", name: "f", args: `{"x"` }),
       delta({ id: "b", name: "g", args: `{"y":` }),
@@ -60,7 +60,7 @@ const toolStreams: ReadonlyArray<readonly [string, ReadonlyArray<JsonObject>, Re
     [a, b]
   ],
   [
-    "need neither index nor id to go on",
+    "need neither index nor id to continue",
     [delta({ id: "a", name: "f", args: `{"x"` }), delta({ args: ":1}" }), delta({ name: "g", args: b.arguments })],
     [a, made("g", b.arguments)]
   ],
@@ -70,7 +70,7 @@ const toolStreams: ReadonlyArray<readonly [string, ReadonlyArray<JsonObject>, Re
     [a, b]
   ],
   [
-    "are two when two names share one index and nothing else tells them apart",
+    "are two when two names share one index and nothing else distinguishes them",
     [delta({ index: 0, name: "f", args: "" }), delta({ index: 0, name: "g", args: b.arguments })],
     [made("f", "{}"), made("g", b.arguments)]
   ],
@@ -84,7 +84,7 @@ const toolStreams: ReadonlyArray<readonly [string, ReadonlyArray<JsonObject>, Re
     [a, b]
   ],
   [
-    "keep their first id and name when both come new or again with every piece",
+    "keep their first id and name when later deltas repeat or change them",
     [
       delta({ index: 0, id: "a", name: "f", args: `{"x` }),
       delta({ index: 0, id: "a2", name: "f", args: `":1` }),
@@ -103,9 +103,9 @@ const toolStreams: ReadonlyArray<readonly [string, ReadonlyArray<JsonObject>, Re
     [a, made("f", "{}")]
   ],
   ["have an empty object for no arguments", [delta({ index: 0, id: "a", name: "f" })], [{ ...a, arguments: "{}" }]],
-  ["take arguments that are an object", [delta({ index: 0, id: "a", name: "f", args: { x: 1 } })], [a]],
+  ["accept arguments that are an object", [delta({ index: 0, id: "a", name: "f", args: { x: 1 } })], [a]],
   [
-    "are not said twice by a server that repeats a finished one",
+    "are not doubled by a server that repeats a finished one",
     [
       delta({ index: 0, id: "a", name: "f", args: a.arguments }),
       delta({ index: 0, id: "a", name: "f", args: a.arguments })
@@ -129,7 +129,7 @@ describe("tool calls of a stream", () => {
     assert.strictEqual(finishReason, "tool_calls")
   })
 
-  it("makes ids that differ between the turns of a conversation and are the same for the same answer", () => {
+  it("get ids that differ between the turns of a conversation and are the same for the same answer", () => {
     const idIn = (turns: number): string | undefined => {
       const messages = Array.from({ length: turns }, () => ({ role: "user" as const, content: [] }))
       const call = callOf({ dialect: "mistral", request: { messages } })
@@ -139,7 +139,7 @@ describe("tool calls of a stream", () => {
     assert.notStrictEqual(idIn(1), idIn(3))
   })
 
-  it("breaks when a call never gets a name", () => {
+  it("are broken when one of them never gets a name", () => {
     const frames = [delta({ index: 0, id: "a", args: "{}" }), ending("tool_calls"), "[DONE]"]
     assert.strictEqual(failing(streamed(openAiChat, frames, generic)), "broken")
   })
@@ -160,19 +160,17 @@ it("reads the finish reason by one table", () => {
     ["error", "server"],
     ["new_reason", "broken"]
   ]
-  for (const [said, expected] of cases) {
-    const frames = [chunk({ content: "a" }), ending(said), chunk({}, { finish_reason: null }), "[DONE]"]
+  for (const [reason, expected] of cases) {
+    const frames = [chunk({ content: "a" }), ending(reason), chunk({}, { finish_reason: null }), "[DONE]"]
     for (const result of [
       streamed(openAiChat, frames, generic),
-      decoded(openAiChat, plain({ content: "a" }, said), generic)
-    ]) {
-      const seen = failing(result)
-      assert.strictEqual(seen === "success" ? completed(result).finishReason : seen, expected, said)
-    }
+      decoded(openAiChat, plain({ content: "a" }, reason), generic)
+    ])
+      assert.strictEqual(outcome(result), expected, reason)
   }
 })
 
-it("accepts a missing finish reason only from servers that are known for it, and only after their end marker", () => {
+it("accepts a missing finish reason only from servers that may omit it, and only after their end marker", () => {
   const read = (dialect: DialectName, frames: ReadonlyArray<JsonObject | string>) =>
     failing(streamed(openAiChat, frames, callOf({ dialect })))
   const text = chunk({ content: "a" })
@@ -181,7 +179,7 @@ it("accepts a missing finish reason only from servers that are known for it, and
   assert.strictEqual(read("openai", [text, "[DONE]"]), "broken")
 })
 
-it("turns every vendor's counters into disjoint buckets", () => {
+it("turns the counts of every vendor into disjoint buckets", () => {
   const cases: ReadonlyArray<readonly [string, JsonObject, Partial<typeof none>]> = [
     [
       "details inside the totals",
@@ -244,7 +242,7 @@ it("turns every vendor's counters into disjoint buckets", () => {
 })
 
 describe("reasoning", () => {
-  it("is read from every place servers put it, once, and can be echoed as a stamped block", () => {
+  it("is read once from every member that servers put it in, and becomes a block that names its target", () => {
     const deltas: ReadonlyArray<readonly [DialectName, JsonObject]> = [
       ["generic", { reasoning_content: "why", reasoning: "why", content: "so" }],
       ["generic", { reasoning: "why", content: "so" }],
@@ -271,14 +269,14 @@ describe("reasoning", () => {
     assert.strictEqual(tags.content, "<think>x</think>")
   })
 
-  it("finds think tags that are cut over chunks", () => {
+  it("is taken out of think tags that are split over chunks", () => {
     const frames = [..."<think>because</think>so"].map((content) => chunk({ content }))
     const call = callOf({ dialect: "together", model: thinker() })
     const answer = completed(streamed(openAiChat, [...frames, ending("stop"), "[DONE]"], call))
     assert.deepInclude(answer, { content: "so", reasoning: "because" })
   })
 
-  it("is hidden when the client excludes it, and a signature whose text is hidden goes with it", () => {
+  it("is left out when the client excludes it, with the signatures of the text that is left out", () => {
     const reasoning_details = [
       { type: "reasoning.text", text: "why", index: 0 },
       { type: "reasoning.text", signature: "sig", index: 0 },
@@ -300,7 +298,7 @@ it("keeps a refusal apart from the content, plain and streamed", () => {
   assert.deepInclude(completed(decoded(openAiChat, plain({ content: null, refusal: "I won't." }), generic)), expected)
 })
 
-it("cuts at stop sequences by itself where the model refuses to be told", () => {
+it("cuts at stop sequences by itself where the model does not accept them", () => {
   const call = callOf({ model: thinker(), request: { stop: ["END", "\n\n"] } })
   assert.notProperty(bodyOf(openAiChat, call), "stop")
   const frames = ["one E", "N", "two", "EN", "D", "three"].map((content) => chunk({ content }))
@@ -308,7 +306,7 @@ it("cuts at stop sequences by itself where the model refuses to be told", () => 
   assert.deepInclude(answer, { content: "one ENtwo", finishReason: "stop" })
 })
 
-it("finds errors inside a success and inside a stream", () => {
+it("finds errors in successful responses and in streams", () => {
   const cases: ReadonlyArray<readonly [unknown, string]> = [
     [{ error: { message: "Overloaded", type: "overloaded_error" } }, "overloaded"],
     [{ error: "Incorrect API key provided", code: "x" }, "Credentials"],
@@ -336,7 +334,7 @@ it("finds errors inside a success and inside a stream", () => {
   assert.strictEqual(failing(decoded(openAiChat, { choices: [] }, generic)), "broken")
 })
 
-it("takes a filtered completion without any message", () => {
+it("accepts a filtered completion without any message", () => {
   const body = { choices: [{ finish_reason: "content_filter", content_filter_results: {} }] }
   assert.strictEqual(completed(decoded(openAiChat, body, generic)).finishReason, "content_filter")
 })

@@ -4,14 +4,14 @@ import { Result, Schema } from "effect"
 import type { Message, ReasoningDetail } from "../../../../src/domain/Conversation.ts"
 import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { openAiResponses } from "../../../../src/providers/protocols/openai-responses/OpenAiResponses.ts"
-import { junk, Pick, pieces, Sizes, spoiled } from "../fragments.ts"
+import { Damage, pieces, readDamaged, Sizes } from "../fragments.ts"
 import { bodyOf, callOf, completed, decoded, streamed, thinker, user } from "../wire.ts"
 
 const Item = Schema.Union([
   Schema.Struct({
     type: Schema.Literal("reasoning"),
     summaries: Schema.Array(Schema.String).check(Schema.isMaxLength(3)),
-    sealed: Schema.NonEmptyString
+    encrypted: Schema.NonEmptyString
   }),
   Schema.Struct({ type: Schema.Literal("message"), text: Schema.String }),
   Schema.Struct({
@@ -22,14 +22,14 @@ const Item = Schema.Union([
 ])
 const Answer = Schema.Array(Item).check(Schema.isMaxLength(6))
 type Answer = typeof Answer.Type
-/** What a server leaves out of its stream and tells only later. */
+/** What a server leaves out of its stream and sends only later. */
 const Gaps = Schema.Struct({
   lastDelta: Schema.Boolean,
   textDone: Schema.Boolean,
   itemAdded: Schema.Boolean,
   itemDone: Schema.Boolean,
-  /** Reasoning is sealed in the last event only. */
-  seal: Schema.Boolean,
+  /** Encrypted reasoning comes only in the last event. */
+  encrypted: Schema.Boolean,
   /** The last event repeats no output. */
   output: Schema.Boolean
 })
@@ -39,14 +39,14 @@ const noGaps: Gaps = {
   textDone: false,
   itemAdded: false,
   itemDone: false,
-  seal: false,
+  encrypted: false,
   output: false
 }
-/** A text must have its end before the next one begins, and everything must be told once. */
+/** A text must be whole before the next one starts, and everything must be sent at least once. */
 const tolerable = (gaps: Gaps): Gaps => ({
   ...gaps,
   lastDelta: gaps.lastDelta && !gaps.textDone,
-  output: gaps.output && !gaps.itemDone && !gaps.seal
+  output: gaps.output && !gaps.itemDone && !gaps.encrypted
 })
 
 const usage = { input_tokens: 10, input_tokens_details: { cached_tokens: 4 }, output_tokens: 5 }
@@ -59,7 +59,7 @@ const itemOf = (item: Answer[number], index: number): JsonObject => {
         type: "reasoning",
         id: `rs_${index}`,
         summary: item.summaries.map((text) => ({ type: "summary_text", text })),
-        encrypted_content: item.sealed
+        encrypted_content: item.encrypted
       }
     case "message":
       return { type: "message", id: `msg_${index}`, content: [{ type: "output_text", text: item.text }] }
@@ -115,12 +115,12 @@ const itemEvents = (
         return textEvents("function_call_arguments", at, "arguments", JSON.stringify(item.input), sizes, gaps)
     }
   }
-  const begun = { ...whole, summary: [], content: [], arguments: "", encrypted_content: "not yet" }
-  const added = { type: "response.output_item.added", output_index, item: begun }
+  const started = { ...whole, summary: [], content: [], arguments: "", encrypted_content: "not yet" }
+  const added = { type: "response.output_item.added", output_index, item: started }
   const done = {
     type: "response.output_item.done",
     output_index,
-    item: gaps.seal ? { ...whole, encrypted_content: null } : whole
+    item: gaps.encrypted ? { ...whole, encrypted_content: null } : whole
   }
   return [...(gaps.itemAdded ? [] : [added]), ...texts(), ...(gaps.itemDone ? [] : [done])]
 }
@@ -134,7 +134,7 @@ const stream = (answer: Answer, sizes: ReadonlyArray<number>, gaps: Gaps): Reado
   }
 ]
 
-/** Per item, its summaries and its seal. */
+/** The summaries and the encrypted reasoning of each item, in an order that does not depend on the stream. */
 const blocksOf = (details: ReadonlyArray<ReasoningDetail>): ReadonlyArray<string> =>
   details.map(({ data, id, summary, type }) => JSON.stringify([id, type, summary, data])).toSorted()
 
@@ -143,54 +143,58 @@ it.prop(
   { Answer, Sizes, Gaps },
   (made) => {
     const whole = completed(decoded(openAiResponses, plain(made.Answer), call))
-    const pieced = completed(streamed(openAiResponses, stream(made.Answer, made.Sizes, tolerable(made.Gaps)), call))
-    // What a gap held back comes at the end: its block then stands after others, and is the same block.
-    assert.deepStrictEqual({ ...pieced, reasoningDetails: [] }, { ...whole, reasoningDetails: [] })
-    assert.deepStrictEqual(blocksOf(pieced.reasoningDetails), blocksOf(whole.reasoningDetails))
+    const fragmented = completed(streamed(openAiResponses, stream(made.Answer, made.Sizes, tolerable(made.Gaps)), call))
+    // What was left out comes at the end. Its block is then the same, but comes after others.
+    assert.deepStrictEqual({ ...fragmented, reasoningDetails: [] }, { ...whole, reasoningDetails: [] })
+    assert.deepStrictEqual(blocksOf(fragmented.reasoningDetails), blocksOf(whole.reasoningDetails))
     const texts = made.Answer.flatMap((item) => (item.type === "message" && item.text !== "" ? [item.text] : []))
     assert.strictEqual(whole.content, texts.join("\n"))
     const calls = made.Answer.filter((item) => item.type === "function_call")
     assert.deepStrictEqual(
-      whole.toolCalls.map(({ arguments: written, name }) => ({ name, input: JSON.parse(written) as unknown })),
+      whole.toolCalls.map(({ arguments: text, name }) => ({ name, input: JSON.parse(text) as unknown })),
       calls.map(({ input, name }) => ({ name, input }))
     )
     assert.strictEqual(whole.finishReason, calls.length > 0 ? "tool_calls" : "stop")
   }
 )
 
-it.prop("sealed reasoning comes back whole, in order, each before the output it led to", { Answer }, (made) => {
-  const { content, reasoningDetails, toolCalls } = completed(decoded(openAiResponses, plain(made.Answer), call))
-  const answered: Message = {
-    role: "assistant",
-    content: content === "" ? [] : [{ type: "text", text: content }],
-    toolCalls,
-    reasoningDetails
+it.prop(
+  "encrypted reasoning goes back unchanged, in order, each item before the output it led to",
+  { Answer },
+  (made) => {
+    const { content, reasoningDetails, toolCalls } = completed(decoded(openAiResponses, plain(made.Answer), call))
+    const answered: Message = {
+      role: "assistant",
+      content: content === "" ? [] : [{ type: "text", text: content }],
+      toolCalls,
+      reasoningDetails
+    }
+    const request = { ...call.request, messages: [user("q"), answered, user("go on")] }
+    const items = JSON.parse(JSON.stringify(bodyOf(openAiResponses, { ...call, request })["input"])).slice(1, -1)
+    const reasoning = items.filter((item: JsonObject) => item["type"] === "reasoning")
+    const expected = made.Answer.flatMap((item) => (item.type === "reasoning" ? [item] : []))
+    const hasOutput = content !== "" || toolCalls.length > 0
+    assert.deepStrictEqual(
+      reasoning.map((item: JsonObject) => item["encrypted_content"]),
+      hasOutput ? expected.map((item) => item.encrypted) : []
+    )
+    assert.notStrictEqual(items.at(-1)?.type, "reasoning")
+    // The order is kept where all text came before all calls.
+    const [firstCall, lastText] = [
+      made.Answer.findIndex((item) => item.type === "function_call"),
+      made.Answer.findLastIndex((item) => item.type === "message" && item.text !== "")
+    ]
+    const texts = made.Answer.filter((item) => item.type === "message" && item.text !== "").length
+    if (!hasOutput || texts > 1 || (firstCall >= 0 && lastText > firstCall)) return
+    const types = made.Answer.flatMap((item) => (item.type === "message" && item.text === "" ? [] : [item.type]))
+    const lastOutput = types.findLastIndex((type) => type !== "reasoning")
+    const trailing = types.slice(lastOutput + 1)
+    assert.deepStrictEqual(
+      items.map((item: JsonObject) => item["type"] ?? "message"),
+      [...types.slice(0, lastOutput), ...trailing, ...types.slice(lastOutput, lastOutput + 1)]
+    )
   }
-  const request = { ...call.request, messages: [user("q"), answered, user("go on")] }
-  const items = JSON.parse(JSON.stringify(bodyOf(openAiResponses, { ...call, request })["input"])).slice(1, -1)
-  const sealed = items.filter((item: JsonObject) => item["type"] === "reasoning")
-  const expected = made.Answer.flatMap((item) => (item.type === "reasoning" ? [item] : []))
-  const spoke = content !== "" || toolCalls.length > 0
-  assert.deepStrictEqual(
-    sealed.map((item: JsonObject) => item["encrypted_content"]),
-    spoke ? expected.map((item) => item.sealed) : []
-  )
-  assert.notStrictEqual(items.at(-1)?.type, "reasoning")
-  // Where all text came before all calls nothing had to move.
-  const [firstCall, lastText] = [
-    made.Answer.findIndex((item) => item.type === "function_call"),
-    made.Answer.findLastIndex((item) => item.type === "message" && item.text !== "")
-  ]
-  const texts = made.Answer.filter((item) => item.type === "message" && item.text !== "").length
-  if (!spoke || texts > 1 || (firstCall >= 0 && lastText > firstCall)) return
-  const types = made.Answer.flatMap((item) => (item.type === "message" && item.text === "" ? [] : [item.type]))
-  const lastOutput = types.findLastIndex((type) => type !== "reasoning")
-  const trailing = types.slice(lastOutput + 1)
-  assert.deepStrictEqual(
-    items.map((item: JsonObject) => item["type"] ?? "message"),
-    [...types.slice(0, lastOutput), ...trailing, ...types.slice(lastOutput, lastOutput + 1)]
-  )
-})
+)
 
 it.prop("a stream that is cut anywhere before its end is broken", { Answer, Sizes, at: Schema.Int }, (made) => {
   const frames = stream(made.Answer, made.Sizes, noGaps)
@@ -198,14 +202,8 @@ it.prop("a stream that is cut anywhere before its end is broken", { Answer, Size
   assert.strictEqual(Result.isFailure(result) ? result.failure.reason._tag : "success", "Transient")
 })
 
-it.prop("no body and no event is strange enough to throw", { Answer, Sizes, Pick, Other: Pick }, (made) => {
-  const by = junk[made.Other % junk.length]
-  openAiResponses.decode(spoiled(plain(made.Answer), made.Pick, by), call)
-  const frames = stream(made.Answer, made.Sizes, noGaps)
-  const reader = openAiResponses.reader(call)
-  for (const [index, frame] of frames.entries()) {
-    const strange = index === made.Other % frames.length ? spoiled(frame, made.Pick, by) : frame
-    reader.step({ event: "", data: JSON.stringify(strange) })
-  }
-  reader.finish()
+it.prop("no wrong value in a body, an event or an error makes reading throw", { Answer, Sizes, Damage }, (made) => {
+  const frames = stream(made.Answer, made.Sizes, noGaps).map((frame) => ["", frame] as const)
+  const error = { status: 500, body: { error: { message: {} } } }
+  readDamaged(openAiResponses, call, { plain: plain(made.Answer), frames, error }, made.Damage)
 })

@@ -4,7 +4,7 @@ import type { DialectName } from "../../../../src/catalog/Provider.ts"
 import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { none } from "../../../../src/domain/Usage.ts"
 import { openAiResponses } from "../../../../src/providers/protocols/openai-responses/OpenAiResponses.ts"
-import { callOf, completed, decoded, failing, streamed, thinker, failureTag } from "../wire.ts"
+import { callOf, completed, decoded, failing, failureTag, outcome, streamed, thinker } from "../wire.ts"
 
 const call = callOf({ model: thinker() })
 
@@ -15,12 +15,12 @@ const message = (text: string, more: JsonObject = {}): JsonObject => ({
   content: [{ type: "output_text", text, annotations: [] }],
   ...more
 })
-const called = (written: string, more: JsonObject = {}): JsonObject => ({
+const called = (args: string, more: JsonObject = {}): JsonObject => ({
   type: "function_call",
   id: "fc_1",
   call_id: "call_1",
   name: "f",
-  arguments: written,
+  arguments: args,
   ...more
 })
 const thought = (summaries: ReadonlyArray<string>, encrypted_content: unknown, more: JsonObject = {}): JsonObject => ({
@@ -66,12 +66,12 @@ const args = (output_index: number, delta: string): JsonObject =>
 const read = (frames: ReadonlyArray<JsonObject | string>, dialect: DialectName = "openai") =>
   completed(streamed(openAiResponses, frames, { ...call, dialect }))
 
-describe("what a stream leaves out", () => {
+describe("a text that a stream leaves out", () => {
   const whole = message("Hello.")
   const made = called(`{"a":1}`)
   const streams: ReadonlyArray<readonly [string, ReadonlyArray<JsonObject>]> = [
     [
-      "is made good when a part is done",
+      "is taken from the end of its part",
       [
         text(0, "Hel"),
         event("output_text.done", 0, { content_index: 0, text: "Hello." }),
@@ -82,12 +82,12 @@ describe("what a stream leaves out", () => {
       ]
     ],
     [
-      "is made good when an item is done",
+      "is taken from the end of its item",
       [text(0, "He"), done(0, whole), added(1, called("")), done(1, made), ended([])]
     ],
-    ["is made good by the last event alone", [ended([whole, made])]],
+    ["is taken from the last event when nothing else was sent", [ended([whole, made])]],
     [
-      "is made good by the last event where deltas stopped",
+      "is taken from the last event where the deltas stopped",
       [
         added(0, message("", { content: [] })),
         text(0, "Hell"),
@@ -96,9 +96,12 @@ describe("what a stream leaves out", () => {
         ended([whole, made])
       ]
     ],
-    ["may be that an item began", [text(0, "Hello."), args(1, `{"a":`), args(1, "1}"), done(1, made), ended([])]],
     [
-      "may be indexes in deltas that name their item",
+      "is not missed when the start of its item is left out",
+      [text(0, "Hello."), args(1, `{"a":`), args(1, "1}"), done(1, made), ended([])]
+    ],
+    [
+      "is not missed when deltas name their item without an index",
       [
         added(0, whole),
         { type: "response.output_text.delta", item_id: "msg_1", delta: "Hello." },
@@ -109,7 +112,7 @@ describe("what a stream leaves out", () => {
       ]
     ],
     [
-      "may be ids that stay the same",
+      "is not missed when every event has another item id",
       [
         added(0, message("", { id: "x1" })),
         event("output_text.delta", 0, { item_id: "x2", delta: "Hello." }),
@@ -127,12 +130,12 @@ describe("what a stream leaves out", () => {
     })
   })
 
-  it("is not said twice by deltas that come late", () => {
+  it("is not doubled by deltas that come late", () => {
     const late = [done(0, whole), text(0, "Hello."), ended([whole])]
     assert.strictEqual(read(late).content, "Hello.")
   })
 
-  it("may not be the end of a tool call", () => {
+  it("makes the answer broken when it is the end of a tool call", () => {
     const cases: ReadonlyArray<readonly [string, ReadonlyArray<JsonObject>]> = [
       ["unfinished", [added(0, called("")), args(0, `{"a":1}`), ended([])]],
       ["nameless", [args(0, "{}"), done(0, called("{}", { name: "" })), ended([])]],
@@ -142,18 +145,18 @@ describe("what a stream leaves out", () => {
       assert.strictEqual(failing(streamed(openAiResponses, frames, call)), "broken", name)
   })
 
-  it("does not matter to a call that was whole before it was told again in other words", () => {
+  it("is not looked for in a complete call that is repeated with other white space", () => {
     const frames = [added(0, called("")), args(0, `{"a":1}`), done(0, called(`{ "a": 1 }`)), ended([])]
     assert.strictEqual(read(frames).toolCalls[0]?.arguments, `{"a":1}`)
   })
 })
 
-it("breaks a stream without a last event, whatever mark of an end it has", () => {
+it("is broken by a stream without its last event, whatever end marker it has", () => {
   for (const frames of [[], [text(0, "Hi.")], [text(0, "Hi."), done(0, message("Hi.")), "[DONE]"]])
     assert.strictEqual(failing(streamed(openAiResponses, frames, call)), "broken")
 })
 
-it("keeps parallel calls apart whose arguments arrive mixed", () => {
+it("keeps parallel calls apart whose arguments arrive interleaved", () => {
   const other = { id: "fc_2", call_id: "call_2", name: "g" }
   const frames = [
     added(0, called("")),
@@ -174,10 +177,10 @@ it("keeps parallel calls apart whose arguments arrive mixed", () => {
 
 describe("reasoning", () => {
   const summaries = ["First.", "Then."]
-  const parts = summaries.flatMap((said, summary_index) => [
+  const parts = summaries.flatMap((summary, summary_index) => [
     event("reasoning_summary_part.added", 0, { summary_index, part: { type: "summary_text", text: "" } }),
-    ...[...said].map((delta) => event("reasoning_summary_text.delta", 0, { summary_index, delta })),
-    event("reasoning_summary_text.done", 0, { summary_index, text: said })
+    ...[...summary].map((delta) => event("reasoning_summary_text.delta", 0, { summary_index, delta })),
+    event("reasoning_summary_text.done", 0, { summary_index, text: summary })
   ])
   const expected = (format: string) => ({
     content: "So.",
@@ -185,30 +188,30 @@ describe("reasoning", () => {
     reasoningDetails: [
       { type: "reasoning.summary", summary: "First.", id: "lab/up#rs_1", format, index: 0 },
       { type: "reasoning.summary", summary: "Then.", id: "lab/up#rs_1", format, index: 1 },
-      { type: "reasoning.encrypted", data: "sealed", id: "lab/up#rs_1", format, index: 2 }
+      { type: "reasoning.encrypted", data: "encrypted", id: "lab/up#rs_1", format, index: 2 }
     ]
   })
 
-  it("is the same streamed, plain, and sealed only in the last event as Azure does", () => {
-    const whole = [thought(summaries, "sealed"), message("So.")]
+  it("is the same streamed, plain, and encrypted only in the last event as Azure does", () => {
+    const whole = [thought(summaries, "encrypted"), message("So.")]
     const frames = [
       added(0, thought([], "early")),
       ...parts,
-      done(0, thought(summaries, "sealed")),
+      done(0, thought(summaries, "encrypted")),
       done(1, message("So."))
     ]
     assert.deepInclude(read([...frames, ended(whole)]), expected("openai-responses-v1"))
     assert.deepInclude(read([...frames, ended([])], "xai"), expected("xai-responses-v1"))
     assert.deepInclude(completed(decoded(openAiResponses, response(whole), call)), expected("openai-responses-v1"))
-    const unsealed = frames.map((frame) => ({ ...frame, item: frame["item"] && thought(summaries, null) }))
+    const unencrypted = frames.map((frame) => ({ ...frame, item: frame["item"] && thought(summaries, null) }))
     const azure = read(
-      [...unsealed.slice(0, -2), done(0, thought(summaries, null)), text(1, "So."), ended(whole)],
+      [...unencrypted.slice(0, -2), done(0, thought(summaries, null)), text(1, "So."), ended(whole)],
       "azure"
     )
     assert.deepInclude(azure, expected("azure-openai-responses-v1"))
   })
 
-  it("remembers where among the outputs it stood", () => {
+  it("holds its position among the outputs in its id", () => {
     const output = [
       thought(["a"], "A"),
       message("Let me look."),
@@ -221,9 +224,11 @@ describe("reasoning", () => {
     assert.deepStrictEqual(ids, ["lab/up#rs_1", "lab/up#rs_1", "lab/up#rs_2@1", "lab/up#rs_3@2"])
   })
 
-  it("keeps its seal when the client hides what is readable", () => {
-    const hiding = { ...call, request: { ...call.request, reasoning: { exclude: true } } }
-    const answer = completed(decoded(openAiResponses, response([thought(summaries, "sealed"), message("So.")]), hiding))
+  it("stays encrypted when the client excludes what is readable", () => {
+    const excluding = { ...call, request: { ...call.request, reasoning: { exclude: true } } }
+    const answer = completed(
+      decoded(openAiResponses, response([thought(summaries, "encrypted"), message("So.")]), excluding)
+    )
     assert.strictEqual(answer.reasoning, "")
     assert.deepStrictEqual(
       answer.reasoningDetails.map(({ type }) => type),
@@ -231,7 +236,7 @@ describe("reasoning", () => {
     )
   })
 
-  it("is shown in full by open models, in the item's content", () => {
+  it("is read in full from the content of the item, where open models send it", () => {
     const item = thought([], undefined, { content: [{ type: "reasoning_text", text: "Hmm." }] })
     const frames = [
       event("reasoning_text.delta", 0, { item_id: item.id, content_index: 0, delta: "Hm" }),
@@ -290,13 +295,12 @@ it("reads the finish reason by one table", () => {
       decoded(openAiResponses, body, call),
       streamed(openAiResponses, [text(0, "a"), frame], call)
     ]) {
-      const seen = failing(result)
-      assert.strictEqual(seen === "success" ? completed(result).finishReason : seen, expected, JSON.stringify(more))
+      assert.strictEqual(outcome(result), expected, JSON.stringify(more))
     }
   }
 })
 
-it("shows a call that the limit cut off as the length it is, not as a call to make", () => {
+it("ends with `length`, not with `tool_calls`, when the limit cut a call off", () => {
   const cut = called(`{"a":`, { status: "incomplete" })
   const frame = {
     type: "response.incomplete",
@@ -305,7 +309,7 @@ it("shows a call that the limit cut off as the length it is, not as a call to ma
   assert.deepInclude(read([added(0, called("")), args(0, `{"a":`), frame]), { finishReason: "length" })
 })
 
-it("cuts at stop sequences by itself, also when they come in pieces or over a line break between messages", () => {
+it("cuts at stop sequences by itself, even if they come in pieces or over the line break between messages", () => {
   const stopping = (stop: ReadonlyArray<string>) => ({ ...call, request: { ...call.request, stop } })
   const frames = ["one E", "N", "two", "EN", "D", "three"].map((delta) => text(0, delta))
   const reader = openAiResponses.reader(stopping(["END", ""]))
@@ -320,7 +324,7 @@ it("cuts at stop sequences by itself, also when they come in pieces or over a li
   assert.strictEqual(completed(decoded(openAiResponses, lines, stopping(["\nb"]))).content, "a")
 })
 
-it("counts usage in disjoint buckets, and zero for everything as not counted", () => {
+it("counts usage in disjoint buckets, and takes zero for everything as not counted", () => {
   const usage = {
     input_tokens: 100,
     input_tokens_details: { cached_tokens: 60, cache_write_tokens: 10 },
@@ -335,7 +339,7 @@ it("counts usage in disjoint buckets, and zero for everything as not counted", (
     assert.isUndefined(read([ended([message("a")], { usage: nothing })]).usage)
 })
 
-it("finds errors in every form: in the answer, in its end, flat, nested, and by the name of the event", () => {
+it("finds errors in every form: in the response, in the last event, flat, nested, and by the name of the event", () => {
   const cases: ReadonlyArray<readonly [JsonObject, string]> = [
     [{ code: "server_error", message: "Sorry." }, "server"],
     [{ code: "rate_limit_exceeded", message: "Try again in 2s." }, "rate_limited"],
@@ -357,12 +361,12 @@ it("finds errors in every form: in the answer, in its end, flat, nested, and by 
     const named = openAiResponses.reader(call).step({ event: "error", data: JSON.stringify(error) })
     assert.strictEqual(failing(named), expected)
   }
-  const seal = { error: { message: "The encrypted content gAAA could not be verified.", code: null } }
-  const verdict = openAiResponses.failure({ status: 400, headers: {}, body: JSON.stringify(seal) })
-  assert.strictEqual(failureTag(verdict), "Unsupported")
+  const unverifiable = { error: { message: "The encrypted content gAAA could not be verified.", code: null } }
+  const failure = openAiResponses.failure({ status: 400, headers: {}, body: JSON.stringify(unverifiable) })
+  assert.strictEqual(failureTag(failure), "Unsupported")
 })
 
-it("breaks on answers that are none", () => {
+it("fails as broken on bodies that are not answers", () => {
   for (const body of [null, [], "x", {}, { status: "completed" }, { status: "completed", output: "x" }])
     assert.strictEqual(failing(decoded(openAiResponses, body, call)), "broken", JSON.stringify(body))
   assert.strictEqual(failing(streamed(openAiResponses, ["<html>"], call)), "broken")

@@ -7,50 +7,54 @@ import { failureTag } from "../wire.ts"
 const failure = (status: number, body: unknown, headers: Record<string, string> = {}) =>
   classifyResponse({ status, headers, body: typeof body === "string" ? body : JSON.stringify(body) })
 
-it("reads what went wrong from status, code and text of every vendor", () => {
-  const said = (message: string, more: object = {}) => ({ error: { message, ...more } })
+it("classifies the errors of every vendor by code, text and status", () => {
+  const reported = (message: string, more: object = {}) => ({ error: { message, ...more } })
   const cases: ReadonlyArray<readonly [number, unknown, string]> = [
-    [400, said("Unknown role", { type: "invalid_request_error" }), "Invalid"],
-    [400, said("Invalid schema for function 'billing_timeout_quota'"), "Invalid"],
-    [400, said("x", { code: "context_length_exceeded" }), "ContextTooLong"],
-    [400, said("prompt is too long: 9 tokens > 8 maximum", { type: "invalid_request_error" }), "ContextTooLong"],
-    [400, said("Range of input length should be [1, 8]"), "ContextTooLong"],
-    [400, said("Prompt is too large for model with 8 maximum context length"), "ContextTooLong"],
+    [400, reported("Unknown role", { type: "invalid_request_error" }), "Invalid"],
+    [400, reported("Invalid schema for function 'billing_timeout_quota'"), "Invalid"],
+    [400, reported("x", { code: "context_length_exceeded" }), "ContextTooLong"],
+    [400, reported("prompt is too long: 9 tokens > 8 maximum", { type: "invalid_request_error" }), "ContextTooLong"],
+    [400, reported("Range of input length should be [1, 8]"), "ContextTooLong"],
+    [400, reported("Prompt is too large for model with 8 maximum context length"), "ContextTooLong"],
     [400, "", "ContextTooLong"],
-    [413, said("Request too large", { code: "rate_limit_exceeded" }), "ContextTooLong"],
-    [429, said("Request too large for m on tokens per min (TPM)", { code: null }), "ContextTooLong"],
-    [400, said("'temperature' is not supported with this model.", { code: "unsupported_parameter" }), "Unsupported"],
-    [404, said("no such model"), "Unsupported"],
+    [413, reported("Request too large", { code: "rate_limit_exceeded" }), "ContextTooLong"],
+    [429, reported("Request too large for m on tokens per min (TPM)", { code: null }), "ContextTooLong"],
+    [
+      400,
+      reported("'temperature' is not supported with this model.", { code: "unsupported_parameter" }),
+      "Unsupported"
+    ],
+    [404, reported("no such model"), "Unsupported"],
     [401, { detail: "Unauthorized" }, "Credentials"],
-    [402, said("Insufficient Balance"), "Credentials"],
-    [429, said("x", { type: "insufficient_quota" }), "Credentials"],
+    [402, reported("Insufficient Balance"), "Credentials"],
+    [429, reported("x", { type: "insufficient_quota" }), "Credentials"],
     [
       429,
       { type: "error", error: { type: "rate_limit_error", details: { error_code: "enforced_spend_limit_reached" } } },
       "Credentials"
     ],
-    [400, said("Your credit balance is too low to access the API."), "Credentials"],
+    [400, reported("Your credit balance is too low to access the API."), "Credentials"],
     [400, { code: "Client error", error: "Incorrect API key provided: sk-abcdefgh12345678." }, "Credentials"],
-    [400, said("x", { code: "content_filter", innererror: { code: "ResponsibleAIPolicyViolation" } }), "Refused"],
-    [403, said("flagged", { code: 403, metadata: { reasons: ["violence"] } }), "Refused"],
-    [400, said("x", { code: "1301" }), "Refused"],
-    [400, said("x", { code: "1305" }), "overloaded"],
-    [429, said("x", { code: "1308" }), "Credentials"],
-    [400, said("x", { code: "tool_use_failed" }), "broken"],
-    [400, said("The server is currently experiencing high demand"), "overloaded"],
+    [400, reported("x", { code: "content_filter", innererror: { code: "ResponsibleAIPolicyViolation" } }), "Refused"],
+    [403, reported("flagged", { code: 403, metadata: { reasons: ["violence"] } }), "Refused"],
+    [400, reported("x", { code: "1301" }), "Refused"],
+    [400, reported("x", { code: "1305" }), "overloaded"],
+    [429, reported("x", { code: "1308" }), "Credentials"],
+    [400, reported("x", { code: "tool_use_failed" }), "broken"],
+    [400, reported("The server is currently experiencing high demand"), "overloaded"],
     [429, { message: "Requests rate limit exceeded" }, "rate_limited"],
     [429, { object: "error", message: "Service tier capacity exceeded for this model.", code: "3505" }, "overloaded"],
     [422, { detail: [{ loc: ["body", "user"], msg: "Extra inputs are not permitted" }] }, "Invalid"],
-    [409, said("conflict"), "server"],
-    [498, said("x"), "overloaded"],
+    [409, reported("conflict"), "server"],
+    [498, reported("x"), "overloaded"],
     [500, "not json", "server"],
     [
       502,
-      said("Provider returned error", { metadata: { raw: `{"error":{"type":"overloaded_error"}}` } }),
+      reported("Provider returned error", { metadata: { raw: `{"error":{"type":"overloaded_error"}}` } }),
       "overloaded"
     ],
-    [504, said("x"), "timeout"],
-    [529, said("x"), "overloaded"],
+    [504, reported("x"), "timeout"],
+    [529, reported("x"), "overloaded"],
     [403, "<!DOCTYPE html><html><body>cf</body></html>", "server"],
     [429, [{ error: { message: "later", status: "RESOURCE_EXHAUSTED" } }], "rate_limited"],
     [500, null, "server"],
@@ -60,12 +64,12 @@ it("reads what went wrong from status, code and text of every vendor", () => {
     assert.strictEqual(failureTag(failure(status, body)), expected, `${status} ${JSON.stringify(body)}`)
 })
 
-it("follows a provider that says whether to try again", () => {
+it("follows a provider that says whether to retry", () => {
   assert.strictEqual(failureTag(failure(400, "odd", { "x-should-retry": "true" })), "server")
   assert.strictEqual(failureTag(failure(429, "odd", { "x-should-retry": "false" })), "Credentials")
 })
 
-it("waits as long as headers or text say", () => {
+it("waits as long as the headers or the text say", () => {
   const date = "Fri, 20 Nov 2026 10:00:00 GMT"
   const cases: ReadonlyArray<readonly [Record<string, string>, string, number | undefined]> = [
     [{ "retry-after-ms": "250", "retry-after": "9" }, "", 250],
@@ -85,7 +89,7 @@ it("waits as long as headers or text say", () => {
   }
 })
 
-it("shows the provider's message, but no key and no novel", () => {
+it("shows the provider's message in one short line without keys", () => {
   const shown = (text: string): string => failure(401, { error: { message: text } }).message
   const secrets = [
     "sk-proj-abcdEFGH1234",
