@@ -120,7 +120,7 @@ const startBlock = (state: State, index: number, start: Fields): Failure | undef
   return undefined
 }
 
-/** The members of a delta tell what it belongs to. */
+/** The members of a delta show which type of block it belongs to. */
 const readDelta = (state: State, index: number, delta: Fields): void => {
   const { blocks, events } = state
   const reasoning = asObject(delta["reasoningContent"])

@@ -57,8 +57,7 @@ const initialState = (call: WireCall): State => ({
   openThought: undefined
 })
 
-const readBody = (state: State, body: Fields): Failure | undefined => readEvent(state, body)
-
+/** Reads a chunk; a plain response has the form of one. */
 const readEvent = (state: State, fields: Fields): Failure | undefined => {
   const failure = failureInBody(fields)
   if (failure !== undefined) return failure
@@ -126,7 +125,7 @@ const finish = (state: State): Result.Result<CompletionEvents, Failure> => state
 
 export const { decode, reader } = responseReader<State>({
   initialState,
-  readBody,
+  readBody: readEvent,
   // Where no event stream was asked for, a stream is a list of its chunks.
   takesList: true,
   // Google sends no end marker, but a server in between may.

@@ -1,6 +1,6 @@
 /**
  * Usage as OpenAI and the servers that copy it report it. The prompt includes what was cached. Whether audio and
- * reasoning are included in their totals differs between servers, and only `total_tokens` tells.
+ * reasoning are included in their totals differs between servers, and only `total_tokens` shows it.
  */
 import { fromInclusive, type Usage } from "../../../domain/Usage.ts"
 import { asNumber, asObject, type Fields } from "../shared/Field.ts"

@@ -88,7 +88,7 @@ const readResponse = (state: State, response: Fields, status: string): Failure |
     : failureOfKind("broken", `The provider's answer is ${status}${reason === undefined ? "" : ` for "${reason}"`}.`)
 }
 
-/** How events tell of a text of an item: in deltas, and as a whole when it is done. */
+/** The events that bring a text of an item: its deltas, and the whole text when it is done. */
 interface TextEvents {
   readonly kind: TextKind
   /** The member of the `done` event that holds the whole text. */

@@ -119,8 +119,7 @@ const several: Codes = {
   server: ["internal_server_error"]
 }
 
-/** By code or type, wherever in an error it stands. */
-export const errorCodes: ReadonlyMap<string, FailureKind> = lookupTable<FailureKind>(
+export const errorCodesByProvider: { readonly [provider: string]: Codes } = {
   openAi,
   anthropic,
   google,
@@ -133,7 +132,10 @@ export const errorCodes: ReadonlyMap<string, FailureKind> = lookupTable<FailureK
   miniMax,
   selfHosted,
   several
-)
+}
+
+/** By code or type, wherever in an error it stands. */
+export const errorCodes: ReadonlyMap<string, FailureKind> = lookupTable(...Object.values(errorCodesByProvider))
 
 /** Codes so general that they decide only where neither the text of the error nor its status does. */
 export const generalErrorCodes: ReadonlyMap<string, FailureKind> = lookupTable<FailureKind>({

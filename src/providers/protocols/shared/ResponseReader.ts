@@ -37,7 +37,7 @@ export interface ResponseRules<State extends ResponseState> {
   readonly failureOfEvent: (frame: ProviderFrame) => Failure | undefined
   /** Reads one event of a stream: the object in its frame, and the name of the event where the framing gives one. */
   readonly readEvent: (state: State, fields: Fields, name: string) => Failure | undefined
-  /** False when the stream must not end here. Where it is left out, a missing finish reason alone tells. */
+  /** False while the end of the stream would come too early. Left out where a missing finish reason shows that. */
   readonly isComplete?: (state: State) => boolean
   /** The last events of the response. */
   readonly finish: (state: State) => Result.Result<CompletionEvents, Failure>

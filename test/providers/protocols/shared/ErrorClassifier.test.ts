@@ -2,6 +2,7 @@ import { assert, it } from "@effect/vitest"
 import { Duration } from "effect"
 
 import { classifyResponse } from "../../../../src/providers/protocols/shared/ErrorClassifier.ts"
+import { errorCodes, errorCodesByProvider } from "../../../../src/providers/protocols/shared/ErrorCodes.ts"
 import { failureTag } from "../wire.ts"
 
 const failure = (status: number, body: unknown, headers: Record<string, string> = {}) =>
@@ -62,6 +63,11 @@ it("classifies the errors of every vendor by code, text and status", () => {
   ]
   for (const [status, body, expected] of cases)
     assert.strictEqual(failureTag(failure(status, body)), expected, `${status} ${JSON.stringify(body)}`)
+})
+
+it("gives every code one meaning, whichever provider sends it", () => {
+  const codes = Object.values(errorCodesByProvider).flatMap((byKind) => Object.values(byKind).flat())
+  assert.strictEqual(codes.length, errorCodes.size)
 })
 
 it("follows a provider that says whether to retry", () => {
