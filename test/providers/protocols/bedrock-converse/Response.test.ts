@@ -10,7 +10,7 @@ import { bedrockConverse } from "../../../../src/providers/protocols/bedrock-con
 import type { ProviderFrame, WireCall } from "../../../../src/providers/protocols/Protocol.ts"
 import * as EventStreamFrames from "../../../../src/providers/transport/EventStreamFrames.ts"
 import { message } from "../../../../src/sandbox/protocols/bedrock-converse/Response.ts"
-import { Damage, damaged, pieces, readDamaged, Sizes } from "../fragments.ts"
+import { Damage, damaged, pieces, readDamaged, Sizes, ToolArguments } from "../fragments.ts"
 import { bodyOf, callOf, completed, decoded, failing, failureTag, outcome, thinker, user } from "../wire.ts"
 
 const tools = ["f", "g"].map((name) => ({ name, parameters: {} }))
@@ -285,7 +285,7 @@ describe("plain and streamed", () => {
     text: Schema.String,
     reasoning: Schema.String,
     signature: Schema.NonEmptyString,
-    tools: Schema.Array(Schema.Record(Schema.String, Schema.String)).check(Schema.isMaxLength(4))
+    tools: Schema.Array(ToolArguments).check(Schema.isMaxLength(4))
   })
   type Answer = typeof Answer.Type
   const usage = { inputTokens: 6, cacheReadInputTokens: 4, outputTokens: 5 }

@@ -4,7 +4,7 @@ import { Duration, Result, Schema } from "effect"
 import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { none } from "../../../../src/domain/Usage.ts"
 import { gemini } from "../../../../src/providers/protocols/gemini/Gemini.ts"
-import { Damage, pieces, readDamaged, Sizes } from "../fragments.ts"
+import { Damage, pieces, readDamaged, Sizes, ToolArguments } from "../fragments.ts"
 import { callOf, completed, decoded, failing, failureTag, outcome, streamed, thinker } from "../wire.ts"
 
 const call = callOf({ dialect: "generic", model: thinker() })
@@ -193,7 +193,7 @@ const Part = Schema.Union([
   Schema.Struct({ text: Schema.String, thoughtSignature: Signature }),
   Schema.Struct({ text: Schema.String, thought: Schema.Literal(true), thoughtSignature: Signature }),
   Schema.Struct({
-    functionCall: Schema.Struct({ name: Schema.NonEmptyString, args: Schema.Record(Schema.String, Schema.String) })
+    functionCall: Schema.Struct({ name: Schema.NonEmptyString, args: ToolArguments })
   }),
   Schema.Struct({ functionCall: Schema.Struct({ name: Schema.NonEmptyString }), thoughtSignature: Signature })
 ])

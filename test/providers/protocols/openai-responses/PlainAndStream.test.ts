@@ -4,7 +4,7 @@ import { Result, Schema } from "effect"
 import type { Message, ReasoningDetail } from "../../../../src/domain/Conversation.ts"
 import type { JsonObject } from "../../../../src/domain/JsonObject.ts"
 import { openAiResponses } from "../../../../src/providers/protocols/openai-responses/OpenAiResponses.ts"
-import { Damage, pieces, readDamaged, Sizes } from "../fragments.ts"
+import { Damage, pieces, readDamaged, Sizes, ToolArguments } from "../fragments.ts"
 import { bodyOf, callOf, completed, decoded, streamed, thinker, user } from "../wire.ts"
 
 const Item = Schema.Union([
@@ -17,7 +17,7 @@ const Item = Schema.Union([
   Schema.Struct({
     type: Schema.Literal("function_call"),
     name: Schema.NonEmptyString,
-    input: Schema.Record(Schema.String, Schema.String)
+    input: ToolArguments
   })
 ])
 const Answer = Schema.Array(Item).check(Schema.isMaxLength(6))
