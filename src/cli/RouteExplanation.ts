@@ -3,7 +3,7 @@ import { type Axis, axes, servesTier } from "../catalog/Model.ts"
 import type { ModelId } from "../domain/Ids.ts"
 import { toUsd } from "../domain/Money.ts"
 import type { ReasoningTier } from "../domain/Reasoning.ts"
-import { cannot } from "../gateway/ChooseTargets.ts"
+import { exclusionText } from "../gateway/ChooseTargets.ts"
 import { effectiveTier, type Exclusion } from "../routing/Eligibility.ts"
 import { profileOf, type Candidate, type Ranking } from "../routing/Ranking.ts"
 import type { Requirements } from "../routing/RoutingRequest.ts"
@@ -138,7 +138,7 @@ const needsText = (needs: Requirements, tierRelaxed: boolean): string =>
 const excludedText = (excluded: Ranking["excluded"]): ReadonlyArray<string> => {
   const byReason = new Map<Exclusion, Array<ModelId>>()
   for (const { model, reason } of excluded) byReason.set(reason, [...(byReason.get(reason) ?? []), model])
-  const lines = [...byReason].map(([reason, models]) => `  ${cannot[reason]}: ${models.join(", ")}`)
+  const lines = [...byReason].map(([reason, models]) => `  ${exclusionText[reason]}: ${models.join(", ")}`)
   return lines.length === 0 ? [] : ["", "Refused, since the model", ...lines]
 }
 

@@ -1,9 +1,26 @@
-/** One chat request in hand: who asks what, under which id, since when. */
+/**
+ * A chat request on its way through the gateway: its id, who sent it and what it asks for. It is made from a body that
+ * was read and checked, so nothing that sees it has to check the body again.
+ */
 import type { Caller } from "../domain/Caller.ts"
+import type { ChatRequest } from "../domain/Conversation.ts"
 import type { RequestId } from "../domain/Ids.ts"
-import type { ChatInput } from "./ChatInput.ts"
+import type { ReasoningFields } from "../domain/Reasoning.ts"
+
+/** The body of a chat request, translated from its wire form. */
+export interface ChatInput {
+  /** The model of a direct call; `undefined` lets the router choose. */
+  readonly model: string | undefined
+  /** Lacks `reasoning`, because its default depends on whether the request is routed. */
+  readonly request: Omit<ChatRequest, "reasoning">
+  /** The client's reasoning fields, before they are normalised. */
+  readonly reasoning: ReasoningFields
+  readonly stream: boolean
+  readonly callName: string | undefined
+}
 
 export interface ChatCall {
+  /** Also the id of the hold, the charge and the receipt. */
   readonly id: RequestId
   readonly caller: Caller
   readonly input: ChatInput

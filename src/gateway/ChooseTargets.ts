@@ -1,7 +1,7 @@
 /**
- * Which targets may answer a request, best first: the named model's endpoints on a direct call, the pinned model's on a
- * pinned session, else the router's ranking. A direct call never leaves its model; a routed one may fail over to the
- * next candidate; a pinned one is detoured around its model without losing it.
+ * Chooses which targets may answer a chat request, best first: the endpoints of the named model on a direct call, else
+ * those of the session's pinned model and of the router's ranking. A direct call never leaves its model. A routed request
+ * may fail over to the next candidate, and when a pinned model fails, the session keeps its pin.
  */
 import { hash } from "node:crypto"
 
@@ -20,30 +20,33 @@ import { Router } from "../routing/Router.ts"
 import type { RoutingRequest } from "../routing/RoutingRequest.ts"
 import { SessionPins } from "../routing/SessionPins.ts"
 import type { ChatCall } from "./ChatCall.ts"
-import { namedModel, targetsOf } from "./Targets.ts"
+import { namedModel, targetsOf } from "./NamedModel.ts"
 
 export interface Routed {
-  /** From the start of the decision to its end, pins included. */
+  /** Duration of the whole decision, with the reads and writes of the session pin. */
   readonly latencyMillis: number
+  /** True when the session's pinned model comes first. */
   readonly pinned: boolean
   readonly ranking: Ranking
 }
 
 export interface TargetChoice {
   readonly targets: readonly [Target, ...Array<Target>]
+  /** Estimated tokens of the prompt. */
   readonly promptTokens: number
-  /** Opaque key by which a provider may recognise the session; says nothing about the client. */
+  /** Opaque key by which a provider may recognise the session. It reveals nothing about the client. */
   readonly affinity: string | undefined
   /** `undefined` on a direct call. */
   readonly routed: Routed | undefined
 }
 
-/** Candidates beyond these are not tried: the attempt budget would be spent long before. */
+/** Further candidates are left out, because the attempt budget would be used up before their turn. */
 const maxModels = 6
 
 export class ChooseTargets extends Context.Service<
   ChooseTargets,
   {
+    /** `request` is the call's request with its reasoning fields normalised. */
     readonly choose: (
       call: ChatCall,
       request: ChatRequest
@@ -57,65 +60,63 @@ export class ChooseTargets extends Context.Service<
       const router = yield* Router
       const pins = yield* SessionPins
 
-      const direct = Effect.fnUntraced(function* (name: string, ask: RoutingRequest) {
+      const directTargets = Effect.fnUntraced(function* (name: string, routing: RoutingRequest) {
         const model = yield* namedModel(catalog, name)
         if (model.kind === "transcription") {
           return yield* Errors.InvalidModel.of(`model: ${model.id} is for /v1/audio/transcriptions`)
         }
-        if (ask.allowed?.has(model.id) === false) {
+        if (routing.allowed?.has(model.id) === false) {
           return yield* Errors.ModelNotAllowed.of(`This API key may not use ${model.id}`)
         }
-        // The provider knows best what fits its window and which effort it takes; the rest would fail there too.
-        const because = router.exclusionOf(model, withoutTier({ ...ask, promptTokens: 0 }))
-        if (because !== undefined) return yield* Errors.InvalidRequest.of(`${model.id} ${cannot[because]}`)
+        // Whether the prompt fits and which effort is allowed is left to the provider, which knows better than the catalog.
+        const exclusion = router.exclusionOf(model, withoutTier({ ...routing, promptTokens: 0 }))
+        if (exclusion !== undefined) return yield* Errors.InvalidRequest.of(`${model.id} ${exclusionText[exclusion]}`)
         return targetsOf([model])
       })
 
-      /** The pinned model, if the session has one and the model can still serve it. */
-      const pinnedModel = (id: ModelId, ask: RoutingRequest): Model | undefined => {
+      /** The model that a session is pinned to, if it is still served and can serve this request. */
+      const usablePinnedModel = (id: ModelId, routing: RoutingRequest): Model | undefined => {
         const found = catalog.lookup(id)
         if (found._tag !== "Served") return undefined
-        // Contract: only a request that the model cannot serve moves a pin. How much to think is not such a request.
-        return router.exclusionOf(found.model, withoutTier(ask)) === undefined ? found.model : undefined
+        // By the contract a pin moves only when its model cannot serve the request; the reasoning tier is no reason.
+        return router.exclusionOf(found.model, withoutTier(routing)) === undefined ? found.model : undefined
       }
 
-      const routed = Effect.fnUntraced(function* (call: ChatCall, ask: RoutingRequest) {
+      const routedTargets = Effect.fnUntraced(function* (call: ChatCall, routing: RoutingRequest) {
         const startedAt = yield* Clock.currentTimeNanos
         const session =
-          ask.request.sessionId === undefined
+          routing.request.sessionId === undefined
             ? undefined
-            : { organization: call.caller.organization, session: ask.request.sessionId }
+            : { organization: call.caller.organization, session: routing.request.sessionId }
         const pin = session === undefined ? Option.none() : yield* pins.use(session)
-        const kept = Option.isSome(pin) ? pinnedModel(pin.value, ask) : undefined
-        const ranking = router.rank(ask)
-        const first = kept ?? ranking.candidates[0]?.model
-        if (first === undefined) return yield* nothingEligible(ranking)
+        const pinned = Option.isSome(pin) ? usablePinnedModel(pin.value, routing) : undefined
+        const ranking = router.rank(routing)
+        const first = pinned ?? ranking.candidates[0]?.model
+        if (first === undefined) return yield* noEligibleModel(ranking)
         let chosen = first
-        if (session !== undefined && kept === undefined) {
+        if (session !== undefined && pinned === undefined) {
+          // A concurrent request of the session may have pinned another model first; then that pin holds.
           const winner = Option.isSome(pin)
             ? yield* pins.move(session, { from: pin.value, to: first.id })
             : yield* pins.pin(session, first.id)
-          chosen = (winner === first.id ? first : pinnedModel(winner, ask)) ?? first
+          chosen = (winner === first.id ? first : usablePinnedModel(winner, routing)) ?? first
         }
         const endedAt = yield* Clock.currentTimeNanos
         const others = ranking.candidates.map((candidate) => candidate.model).filter((model) => model !== chosen)
         return {
           targets: targetsOf([chosen, ...others.slice(0, maxModels - 1)]),
-          routed: { latencyMillis: Number(endedAt - startedAt) / 1e6, pinned: kept !== undefined, ranking }
+          routed: { latencyMillis: Number(endedAt - startedAt) / 1e6, pinned: pinned !== undefined, ranking }
         }
       })
 
       const choose = Effect.fnUntraced(function* (call: ChatCall, request: ChatRequest) {
-        const ask: RoutingRequest = {
-          request,
-          promptTokens: estimatePromptTokens(request),
-          allowed: call.caller.models
-        }
-        const common = { promptTokens: ask.promptTokens, affinity: affinityOf(call) }
+        const promptTokens = estimatePromptTokens(request)
+        const routing: RoutingRequest = { request, promptTokens, allowed: call.caller.models }
+        const common = { promptTokens, affinity: affinityKey(call) }
         if (call.input.model !== undefined) {
-          return { ...common, targets: yield* direct(call.input.model, ask), routed: undefined }
+          return { ...common, targets: yield* directTargets(call.input.model, routing), routed: undefined }
         }
-        return { ...common, ...(yield* routed(call, ask)) }
+        return { ...common, ...(yield* routedTargets(call, routing)) }
       })
 
       return ChooseTargets.of({ choose })
@@ -123,14 +124,14 @@ export class ChooseTargets extends Context.Service<
   )
 }
 
-/** The same question without regard to how much the request wants a model to think. */
-const withoutTier = (ask: RoutingRequest): RoutingRequest => {
-  const { reasoning: _, ...request } = ask.request
-  return { ...ask, request }
+/** The same request without its reasoning tier, so that the tier excludes no model. */
+const withoutTier = (routing: RoutingRequest): RoutingRequest => {
+  const { reasoning: _, ...request } = routing.request
+  return { ...routing, request }
 }
 
-/** What is wrong with a model, to follow its name. */
-export const cannot: { readonly [E in Exclusion]: string } = {
+/** Why a model cannot serve a request, as a phrase that follows the name of the model. */
+export const exclusionText: { readonly [E in Exclusion]: string } = {
   not_allowed: "may not be used with this API key",
   image_input: "does not take image input",
   audio_input: "does not take audio input",
@@ -141,16 +142,16 @@ export const cannot: { readonly [E in Exclusion]: string } = {
   context_window: "has too small a context window for this request"
 }
 
-const nothingEligible = (ranking: Ranking): Errors.ModelNotAllowed | Errors.InvalidRequest => {
-  const reasons = [...new Set(ranking.excluded.map(({ reason }) => reason))]
-  if (reasons.length > 0 && reasons.every((because) => because === "not_allowed")) {
+const noEligibleModel = (ranking: Ranking): Errors.ModelNotAllowed | Errors.InvalidRequest => {
+  const exclusions = [...new Set(ranking.excluded.map(({ reason }) => reason))]
+  if (exclusions.length > 0 && exclusions.every((exclusion) => exclusion === "not_allowed")) {
     return Errors.ModelNotAllowed.of("This API key's model allowlist leaves no model to choose from")
   }
-  const why = reasons.map((because) => cannot[because]).join("; or ")
+  const why = exclusions.map((exclusion) => exclusionText[exclusion]).join("; or ")
   return Errors.InvalidRequest.of(`No model can serve this request: each of them ${why || "is switched off"}`)
 }
 
-const affinityOf = ({ caller, input }: ChatCall): string | undefined =>
+const affinityKey = ({ caller, input }: ChatCall): string | undefined =>
   input.request.sessionId === undefined
     ? undefined
     : hash("sha256", `${caller.organization}\n${input.request.sessionId}`, "hex").slice(0, 40)

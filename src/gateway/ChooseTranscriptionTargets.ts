@@ -1,6 +1,6 @@
 /**
- * Which models may turn an upload into text. The contract's own names lead to the default model, and behind it to the
- * other transcription models, which are tried when it fails; any other name leads to that model alone.
+ * Chooses which models may transcribe an upload. The names of the contract, such as `whisper-1`, mean the default model,
+ * followed by the other transcription models, which are tried when it fails. Any other name means that model alone.
  */
 import { Array as Arr, Context, Effect, Layer } from "effect"
 
@@ -8,12 +8,12 @@ import * as Errors from "../api/Errors.ts"
 import { Catalog } from "../catalog/Catalog.ts"
 import { CatalogError } from "../catalog/CatalogFile.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
-import { namedModel, quoted, targetsOf } from "./Targets.ts"
+import { namedModel, quoted, targetsOf } from "./NamedModel.ts"
 
 export interface TranscriptionTargets {
-  /** What the client wrote; `undefined` when it wrote nothing. */
+  /** The model that the client named; `undefined` when the form has no `model`. */
   readonly requested: string | undefined
-  /** In order of preference; the first is of the model that the request resolves to. */
+  /** In order of preference. The first belongs to the model that the request resolves to. */
   readonly targets: readonly [Target, ...Array<Target>]
 }
 
@@ -23,46 +23,46 @@ export interface TranscriptionTargetOptions {
   readonly transcriptionModel: string
 }
 
-/** Beside the service's own name for it, what the contract takes to mean the default model. */
-const aliases = ["whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"]
+/** Names that mean the default model by the contract, beside `<service>-auto`. */
+const defaultModelNames = ["whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"]
 
 export class ChooseTranscriptionTargets extends Context.Service<
   ChooseTranscriptionTargets,
   {
-    /** What the model field of a request leads to. */
+    /** The targets for the `model` field of a form, which may be absent. */
     readonly resolve: (name: string | undefined) => Effect.Effect<TranscriptionTargets, Errors.InvalidModel>
   }
->()("tollgate/gateway/ChooseTranscribers") {
+>()("tollgate/gateway/ChooseTranscriptionTargets") {
   static readonly layer = (options: TranscriptionTargetOptions) =>
     Layer.effect(ChooseTranscriptionTargets, make(options))
 }
 
 const make = Effect.fnUntraced(function* ({ serviceName, transcriptionModel }: TranscriptionTargetOptions) {
   const catalog = yield* Catalog
-  const chosen = catalog.lookup(transcriptionModel)
-  if (chosen._tag === "Unknown" || (chosen._tag === "Served" && !chosen.model.modalities.audio)) {
+  const configured = catalog.lookup(transcriptionModel)
+  if (configured._tag === "Unknown" || (configured._tag === "Served" && !configured.model.modalities.audio)) {
     return yield* new CatalogError({
       path: "TRANSCRIPTION_MODEL",
       message: `TRANSCRIPTION_MODEL: ${quoted(transcriptionModel)} is not a catalog model with audio input`
     })
   }
-  const preferred = chosen._tag === "Served" ? [chosen.model] : []
+  const preferred = configured._tag === "Served" ? [configured.model] : []
   const others = catalog.models.filter(({ id, kind }) => kind === "transcription" && id !== transcriptionModel)
-  const standard = [...preferred, ...others]
-  const isStandard = new Set([`${serviceName}-auto`, ...aliases])
+  const defaults = [...preferred, ...others]
+  const namesOfDefault = new Set([`${serviceName}-auto`, ...defaultModelNames])
 
-  const byDefault = (requested: string | undefined) =>
-    Arr.isArrayNonEmpty(standard)
-      ? Effect.succeed<TranscriptionTargets>({ requested, targets: targetsOf(standard) })
+  const defaultTargets = (requested: string | undefined) =>
+    Arr.isArrayNonEmpty(defaults)
+      ? Effect.succeed<TranscriptionTargets>({ requested, targets: targetsOf(defaults) })
       : Effect.fail(Errors.InvalidModel.of("model: no provider of a transcription model is switched on"))
 
-  const direct = Effect.fnUntraced(function* (requested: string) {
+  const namedTargets = Effect.fnUntraced(function* (requested: string) {
     const model = yield* namedModel(catalog, requested)
     if (!model.modalities.audio) return yield* Errors.InvalidModel.of(`model: ${requested} does not take audio input`)
     return { requested, targets: targetsOf([model]) } satisfies TranscriptionTargets
   })
 
   return ChooseTranscriptionTargets.of({
-    resolve: (name) => (name === undefined || isStandard.has(name) ? byDefault(name) : direct(name))
+    resolve: (name) => (name === undefined || namesOfDefault.has(name) ? defaultTargets(name) : namedTargets(name))
   })
 })

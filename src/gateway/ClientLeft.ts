@@ -1,13 +1,14 @@
 /**
- * Who ended a request before its end: its client, or the gateway. Only a client that left pays for what it was given;
- * a stream that the gateway cuts, as at the limit of its own shutdown, is the gateway's fault and costs nothing.
+ * Who ended a request early: the client or the gateway. Only a client that left pays for what was delivered to it; a
+ * stream that the gateway cuts off, for example at the limit of its own shutdown, costs nothing.
  *
- * The first interruption decides: when the gateway cuts a stream, the closed socket then looks like a client that left.
+ * The first interruption decides, because a stream that the gateway cuts off closes the socket, and that looks like a
+ * client that left.
  */
 import { Exit } from "effect"
 import { HttpServerError } from "effect/http"
 
-/** Whether a request whose scope closes with this exit was left by its client. */
+/** True when the scope of a request closes with this exit because its client disconnected. */
 export const leftByClient = (exit: Exit.Exit<unknown, unknown>): boolean => {
   if (Exit.isSuccess(exit)) return false
   const first = exit.cause.reasons.find((reason) => reason._tag === "Interrupt")

@@ -1,11 +1,12 @@
 /**
- * The life of a chat request: normalise its reasoning, choose candidates, hold credit, dispatch over them, meter the
- * answer, settle, log. The hold is scoped: however the request ends, leaving the scope without a charge refunds it.
+ * The life of a chat request. HTTP authenticates the caller, applies the rate limit and decodes the body; what follows
+ * is here: normalise the reasoning fields, choose candidates, hold credit, dispatch, meter, settle, answer, log.
+ *
+ * The hold belongs to the scope of the request: however the request ends, closing the scope without a charge refunds it.
  */
 import { Clock, Context, Effect, Layer, type Scope, type Stream } from "effect"
 
 import type { ChatError } from "../api/Errors.ts"
-import { Catalog } from "../catalog/Catalog.ts"
 import { type Completion, fold } from "../domain/Completion.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { ModelId } from "../domain/Ids.ts"
@@ -15,22 +16,22 @@ import { CreditLedger } from "../ledger/CreditLedger.ts"
 import { type DefaultOutputTokens, estimate } from "../ledger/Pricing.ts"
 import { type ChatDispatch, Dispatch } from "../providers/dispatch/Dispatch.ts"
 import type { ProviderAnswer, Exhausted } from "../providers/dispatch/ProviderAnswer.ts"
-import { RequestLog } from "../receipts/RequestLog.ts"
-import type { ChatCall } from "./ChatCall.ts"
+import type { ChatCall, ChatInput } from "./ChatCall.ts"
 import { type TargetChoice, ChooseTargets } from "./ChooseTargets.ts"
-import { errorFromExhausted, errorFromLedger } from "./Failures.ts"
+import { errorFromExhausted, errorFromLedger } from "./ErrorMapping.ts"
 import { Meter } from "./Meter.ts"
-import { openReceipt, type RequestFacts } from "./ReceiptDraft.ts"
-import { type DrainSignal, metered, settle, type SettledAnswer, type StreamItem } from "./Settlement.ts"
+import { receiptOpener, type RequestFacts } from "./ReceiptDraft.ts"
+import { type DrainSignal, meteredStream, settle, type Settlement, type StreamItem } from "./Settlement.ts"
 
-/** Routing metadata of an answer; all but `routed` are null on a direct call. */
+/** Routing metadata of an answer. On a direct call `routed` is false and the other members are null. */
 export interface RoutingSummary {
   readonly routed: boolean
   readonly model: ModelId | null
   readonly latencyMillis: number | null
 }
 
-export interface PlainAnswer extends SettledAnswer {
+/** A complete answer that has been charged. */
+export interface PlainAnswer extends Settlement {
   readonly model: ModelId
   readonly routing: RoutingSummary
   readonly completion: Completion
@@ -39,8 +40,13 @@ export interface PlainAnswer extends SettledAnswer {
 export interface StreamedAnswer {
   readonly model: ModelId
   readonly routing: RoutingSummary
-  /** Begins with output; ends with exactly one `settled` or `broken`. */
+  /** Begins with output; ends with exactly one item of type `settled` or `broken`. */
   readonly items: Stream.Stream<StreamItem>
+}
+
+export interface CompleteChatOptions {
+  /** How many output tokens to hold for a request that sets no limit of its own. */
+  readonly defaultOutputTokens: DefaultOutputTokens
 }
 
 export class CompleteChat extends Context.Service<
@@ -48,89 +54,81 @@ export class CompleteChat extends Context.Service<
   {
     readonly complete: (call: ChatCall) => Effect.Effect<PlainAnswer, ChatError>
     /**
-     * Succeeds with the first output. The hold, the connection and the receipt live in the scope. When `closing` fails,
-     * an answer that is not complete breaks off with its error.
+     * Succeeds once the first output has arrived. The hold, the connection to the provider and the receipt live in the
+     * scope. When `drainSignal` fails, an answer that is not complete breaks off with that error.
      */
-    readonly stream: (call: ChatCall, closing: DrainSignal) => Effect.Effect<StreamedAnswer, ChatError, Scope.Scope>
+    readonly stream: (call: ChatCall, drainSignal: DrainSignal) => Effect.Effect<StreamedAnswer, ChatError, Scope.Scope>
   }
 >()("tollgate/gateway/CompleteChat") {
-  static readonly layer = (options: { readonly defaultOutputTokens: DefaultOutputTokens }) =>
-    Layer.effect(
-      CompleteChat,
-      Effect.gen(function* () {
-        const rooms: Rooms = {
-          targets: yield* ChooseTargets,
-          ledger: yield* CreditLedger,
-          dispatch: yield* Dispatch,
-          requestLog: yield* RequestLog,
-          catalogVersion: (yield* Catalog).version,
-          defaultOutputTokens: options.defaultOutputTokens
-        }
-        return CompleteChat.of({
-          complete: (call) => whole(rooms, call),
-          stream: (call, closing) => streamed(rooms, call, closing)
-        })
+  static readonly layer = (options: CompleteChatOptions) => Layer.effect(CompleteChat, make(options))
+}
+
+const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatOptions) {
+  const candidates = yield* ChooseTargets
+  const ledger = yield* CreditLedger
+  const dispatch = yield* Dispatch
+  const openReceipt = yield* receiptOpener
+
+  /** Holds what the first candidate is expected to cost. */
+  const holdCredit = ({ caller, id }: ChatCall, request: ChatRequest, choice: TargetChoice) =>
+    ledger
+      .hold({
+        request: id,
+        organization: caller.organization,
+        amount: expectedCost(request, choice, defaultOutputTokens)
       })
-    )
-}
+      .pipe(Effect.mapError(errorFromLedger))
 
-interface Rooms {
-  readonly targets: ChooseTargets["Service"]
-  readonly ledger: CreditLedger["Service"]
-  readonly dispatch: Dispatch["Service"]
-  readonly requestLog: RequestLog["Service"]
-  readonly catalogVersion: string
-  readonly defaultOutputTokens: DefaultOutputTokens
-}
+  /** From the request to an answer that is yet to be settled. `send` dispatches it plain or streamed. */
+  const answer = Effect.fnUntraced(function* <A, R>(
+    call: ChatCall,
+    send: (request: ChatDispatch) => Effect.Effect<ProviderAnswer<A>, Exhausted, R>
+  ) {
+    const receipt = yield* openReceipt(requestFacts(call))
+    return yield* Effect.gen(function* () {
+      const request = withReasoning(call.input)
+      const choice = yield* candidates.choose(call, request)
+      receipt.recordRouting(choice)
+      const hold = yield* holdCredit(call, request, choice)
+      receipt.recordHold(hold.amount)
+      const { affinity, targets } = choice
+      const answered = yield* send({
+        held: hold.request,
+        request,
+        targets,
+        ...(affinity !== undefined && { affinity })
+      }).pipe(
+        Effect.tapError(({ attempts }) => Effect.sync(() => receipt.recordAttempts(attempts))),
+        Effect.mapError(errorFromExhausted)
+      )
+      receipt.recordAnswer(answered, yield* Clock.currentTimeMillis)
+      const { endpoint, model } = answered.target
+      const outputLimit = Math.min(request.maxOutputTokens ?? endpoint.maxOutputTokens, endpoint.maxOutputTokens)
+      const meter = new Meter({ request, promptTokens: choice.promptTokens, outputLimit })
+      return { answer: answered, meter, hold, receipt, model: model.id, routing: routingSummary(choice, model.id) }
+    }).pipe(Effect.tapCause((cause) => Effect.sync(() => receipt.recordFailure(cause))))
+  })
 
-const whole = Effect.fnUntraced(function* (rooms: Rooms, call: ChatCall) {
-  const { model, routing, ...bill } = yield* answer(rooms, call, rooms.dispatch.complete)
-  const visible = bill.meter.pass(bill.answer.value)
-  return { ...(yield* settle(bill)), model, routing, completion: fold(visible) }
-}, Effect.scoped)
+  const complete = Effect.fnUntraced(function* (call: ChatCall) {
+    const { model, routing, ...unsettled } = yield* answer(call, dispatch.complete)
+    const visible = unsettled.meter.pass(unsettled.answer.value)
+    return { ...(yield* settle(unsettled)), model, routing, completion: fold(visible) }
+  }, Effect.scoped)
 
-const streamed = Effect.fnUntraced(function* (rooms: Rooms, call: ChatCall, closing: DrainSignal) {
-  const { model, routing, ...bill } = yield* answer(rooms, call, rooms.dispatch.open)
-  return { model, routing, items: yield* metered(bill, closing) }
+  const stream = Effect.fnUntraced(function* (call: ChatCall, drainSignal: DrainSignal) {
+    const { model, routing, ...unsettled } = yield* answer(call, dispatch.open)
+    return { model, routing, items: yield* meteredStream(unsettled, drainSignal) }
+  })
+
+  return CompleteChat.of({ complete, stream })
 })
 
-/** From the request to an answer whose bill is open; `ask` says how the targets are asked. */
-const answer = Effect.fnUntraced(function* <A, R>(
-  rooms: Rooms,
-  call: ChatCall,
-  ask: (call: ChatDispatch) => Effect.Effect<ProviderAnswer<A>, Exhausted, R>
-) {
-  const draft = yield* openReceipt(rooms, subjectOf(call))
-  return yield* Effect.gen(function* () {
-    const reasoning = normalise(call.input.reasoning, { routed: call.input.model === undefined })
-    const request: ChatRequest = { ...call.input.request, ...(reasoning && { reasoning }) }
-    const choice = yield* rooms.targets.choose(call, request)
-    draft.chosen(choice)
-    const hold = yield* holdFor(rooms, call, request, choice)
-    draft.held(hold.amount)
-    const { affinity, targets } = choice
-    const answered = yield* ask({
-      held: hold.request,
-      request,
-      targets,
-      ...(affinity !== undefined && { affinity })
-    }).pipe(
-      Effect.tapError((exhausted) => Effect.sync(() => draft.attempted(exhausted.attempts))),
-      Effect.mapError(errorFromExhausted)
-    )
-    draft.answered(answered, yield* Clock.currentTimeMillis)
-    const { endpoint, model } = answered.target
-    const meter = new Meter({
-      request,
-      promptTokens: choice.promptTokens,
-      outputLimit: Math.min(request.maxOutputTokens ?? endpoint.maxOutputTokens, endpoint.maxOutputTokens)
-    })
-    return { answer: answered, meter, hold, draft, model: model.id, routing: routingOf(choice, model.id) }
-  }).pipe(Effect.tapCause((cause) => Effect.sync(() => draft.failed(cause))))
-})
+const withReasoning = ({ model, reasoning: fields, request }: ChatInput): ChatRequest => {
+  const reasoning = normalise(fields, { routed: model === undefined })
+  return { ...request, ...(reasoning && { reasoning }) }
+}
 
-/** Holds what the first candidate is expected to cost. */
-const holdFor = (rooms: Rooms, call: ChatCall, request: ChatRequest, { promptTokens, targets }: TargetChoice) => {
+const expectedCost = (request: ChatRequest, { promptTokens, targets }: TargetChoice, defaults: DefaultOutputTokens) => {
   const { endpoint } = targets[0]
   const expectation = {
     price: endpoint.price,
@@ -140,13 +138,10 @@ const holdFor = (rooms: Rooms, call: ChatCall, request: ChatRequest, { promptTok
     maxOutputTokens: request.maxOutputTokens,
     tier: reasoningTierOf(request.reasoning)
   }
-  const amount = estimate(expectation, rooms.defaultOutputTokens)
-  return rooms.ledger
-    .hold({ request: call.id, organization: call.caller.organization, amount })
-    .pipe(Effect.mapError(errorFromLedger))
+  return estimate(expectation, defaults)
 }
 
-const subjectOf = ({ caller, id, input: { callName, model, stream } }: ChatCall): RequestFacts => ({
+const requestFacts = ({ caller, id, input: { callName, model, stream } }: ChatCall): RequestFacts => ({
   id,
   caller,
   stream,
@@ -155,7 +150,7 @@ const subjectOf = ({ caller, id, input: { callName, model, stream } }: ChatCall)
 })
 
 /** The contract calls the model that answered the routed one, also when the first candidate failed. */
-const routingOf = ({ routed }: TargetChoice, model: ModelId): RoutingSummary =>
+const routingSummary = ({ routed }: TargetChoice, model: ModelId): RoutingSummary =>
   routed === undefined
     ? { routed: false, model: null, latencyMillis: null }
     : { routed: true, model, latencyMillis: routed.latencyMillis }

@@ -1,8 +1,8 @@
 /**
- * Watches one answer go by: what the provider says it used, and what reached the client. Whatever happens to the
- * answer, the meter can say what to charge for it.
+ * Counts what one answer consumes while its events pass by: the usage that the provider reports, and what reaches the
+ * client. However the answer ends, the meter knows the usage to charge.
  */
-import { type CompletionEvent, type FinishReason } from "../domain/Completion.ts"
+import type { CompletionEvent, FinishReason } from "../domain/Completion.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import { isOptOut } from "../domain/Reasoning.ts"
 import { textTokens } from "../domain/TokenCount.ts"
@@ -13,18 +13,19 @@ export type Delta = Exclude<CompletionEvent, { readonly type: "usage" | "finish"
 
 export class Meter {
   finishReason: FinishReason | undefined = undefined
-  /** Something was handed on to the client. */
+  /** True once the client was sent any output. */
   hasDelivered = false
-  private seen: Usage | undefined = undefined
-  private produced = ""
+  private reported: Usage | undefined = undefined
+  private outputText = ""
   private readonly hidesReasoning: boolean
   private readonly promptEstimate: number
   private readonly outputLimit: number
 
   constructor(options: {
     readonly request: ChatRequest
+    /** Estimated tokens of the prompt. */
     readonly promptTokens: number
-    /** The most the model may produce for this call: an estimate never goes beyond it. */
+    /** The most tokens that the model may produce for this call. An estimate never exceeds it. */
     readonly outputLimit: number
   }) {
     const { reasoning } = options.request
@@ -33,32 +34,32 @@ export class Meter {
     this.outputLimit = options.outputLimit
   }
 
-  /** Takes note of events, and answers those that the client may see. */
+  /** Counts the events and returns those that the client may see. */
   pass(events: ReadonlyArray<CompletionEvent>): Array<Delta> {
     const visible: Array<Delta> = []
     for (const event of events) {
       switch (event.type) {
         case "usage":
-          this.seen = event.usage
+          this.reported = event.usage
           break
         case "finish":
           this.finishReason = event.reason
           break
         case "text":
         case "refusal":
-          this.produced += event.text
+          this.outputText += event.text
           visible.push(event)
           break
         case "arguments":
-          this.produced += event.fragment
+          this.outputText += event.fragment
           visible.push(event)
           break
         case "tool":
-          this.produced += event.name
+          this.outputText += event.name
           visible.push(event)
           break
         case "reasoning":
-          this.produced += event.text
+          this.outputText += event.text
           if (!this.hidesReasoning) visible.push(event)
           break
         case "detail":
@@ -70,34 +71,34 @@ export class Meter {
     return visible
   }
 
-  /** For an answer that is complete: the provider's own usage, or our count where it gave none. */
+  /** The usage of a complete answer: as the provider reported it, else counted here. */
   complete(): MeteredUsage {
-    if (this.seen !== undefined) return { usage: this.seen, estimated: false }
+    if (this.reported !== undefined) return { usage: this.reported, estimated: false }
     return { usage: this.estimate(), estimated: true }
   }
 
   /**
-   * For an answer that the client left. Prompt counts arrive early at some providers and are right; the output count
-   * is theirs only at the end, so what was delivered counts when it is more.
+   * The usage of an answer whose client left. Some providers report the prompt early, and that count is final. Their
+   * count of the output is final only at the end, so until then the output delivered counts if it is more.
    */
   delivered(): MeteredUsage {
-    if (this.seen === undefined) return { usage: this.estimate(), estimated: true }
-    if (this.finishReason !== undefined) return { usage: this.seen, estimated: false }
-    const prompt = promptTokens(this.seen) > 0 ? this.seen : this.estimate()
-    const output = Math.max(this.seen.output, this.producedTokens())
-    return { usage: { ...prompt, output, reasoning: Math.min(this.seen.reasoning, output) }, estimated: true }
+    if (this.reported === undefined) return { usage: this.estimate(), estimated: true }
+    if (this.finishReason !== undefined) return { usage: this.reported, estimated: false }
+    const prompt = promptTokens(this.reported) > 0 ? this.reported : this.estimate()
+    const output = Math.max(this.reported.output, this.outputTokens())
+    return { usage: { ...prompt, output, reasoning: Math.min(this.reported.reasoning, output) }, estimated: true }
   }
 
   private estimate(): Usage {
-    return { ...none, input: this.promptEstimate, output: this.producedTokens() }
+    return { ...none, input: this.promptEstimate, output: this.outputTokens() }
   }
 
-  private producedTokens(): number {
-    return Math.min(textTokens(this.produced), this.outputLimit)
+  private outputTokens(): number {
+    return Math.min(textTokens(this.outputText), this.outputLimit)
   }
 }
 
-/** Encrypted and signature-only blocks show nothing, and the next turn needs them. */
+/** False for encrypted blocks and bare signatures: they reveal nothing, and the next turn needs them. */
 const hasText = (detail: { readonly [key: string]: unknown }): boolean =>
   (typeof detail["text"] === "string" && detail["text"] !== "") ||
   (typeof detail["summary"] === "string" && detail["summary"] !== "")

@@ -1,6 +1,10 @@
-/** A receipt in the making: filled in as the request goes on, complete whenever it is closed. */
+/**
+ * A receipt that is filled in as the request proceeds. Whatever happens to the request, the receipt is complete when the
+ * scope of the request closes, and is logged then. It never holds any text of the conversation.
+ */
 import { Cause, Clock, Effect } from "effect"
 
+import { Catalog } from "../catalog/Catalog.ts"
 import { ratesFor } from "../catalog/Price.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import type { Caller } from "../domain/Caller.ts"
@@ -9,14 +13,15 @@ import { promptTokens, type MeteredUsage } from "../domain/Usage.ts"
 import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
 import type { Receipt, RoutingFeatures } from "../receipts/Receipt.ts"
-import type { RequestLog } from "../receipts/RequestLog.ts"
+import { RequestLog } from "../receipts/RequestLog.ts"
 import type { Requirements } from "../routing/RoutingRequest.ts"
 import type { TargetChoice } from "./ChooseTargets.ts"
 import { leftByClient } from "./ClientLeft.ts"
-/** Candidates kept in a receipt: enough to explain a choice. */
+
+/** How many of the ranked candidates a receipt keeps: enough to explain the choice. */
 const maxCandidates = 10
 
-/** What a receipt says of its request from the first moment. */
+/** What is known of a request when its receipt is opened. */
 export interface RequestFacts extends Pick<
   Receipt,
   "id" | "callName" | "endUserId" | "audio" | "stream" | "requestedModel"
@@ -24,23 +29,22 @@ export interface RequestFacts extends Pick<
   readonly caller: Caller
 }
 
-export interface ReceiptServices {
-  readonly requestLog: RequestLog["Service"]
-  readonly catalogVersion: string
-}
-
-/** A receipt in the making, logged when the scope closes, whatever happened. */
-export const openReceipt = Effect.fnUntraced(function* (filing: ReceiptServices, subject: RequestFacts) {
-  const draft = new ReceiptDraft(subject, filing.catalogVersion, yield* Clock.currentTimeMillis)
-  yield* Effect.addFinalizer((exit) => {
-    if (!leftByClient(exit)) draft.broke()
-    return Effect.flatMap(Clock.currentTimeMillis, (now) => filing.requestLog.record(draft.close(now)))
+/** Yields a function that opens the receipt of a request and has it logged when the scope of the request closes. */
+export const receiptOpener = Effect.gen(function* () {
+  const { record } = yield* RequestLog
+  const { version } = yield* Catalog
+  return Effect.fnUntraced(function* (facts: RequestFacts) {
+    const receipt = new ReceiptDraft(facts, version, yield* Clock.currentTimeMillis)
+    yield* Effect.addFinalizer((exit) => {
+      if (!leftByClient(exit)) receipt.markBroken()
+      return Effect.flatMap(Clock.currentTimeMillis, (now) => record(receipt.toReceipt(now)))
+    })
+    return receipt
   })
-  return draft
 })
 
 export class ReceiptDraft {
-  private readonly subject: RequestFacts
+  private readonly facts: RequestFacts
   private readonly catalogVersion: string
   private readonly startedAtMillis: number
   private routing: Receipt["routing"] = undefined
@@ -48,17 +52,18 @@ export class ReceiptDraft {
   private attempts: ReadonlyArray<Attempt> = []
   private hold: Picodollars = zero
   private cost: Picodollars = zero
-  private counted: MeteredUsage | undefined = undefined
+  private metered: MeteredUsage | undefined = undefined
   private firstOutputMillis: number | undefined = undefined
   private outcome: string | undefined = undefined
 
-  constructor(subject: RequestFacts, catalogVersion: string, startedAtMillis: number) {
-    this.subject = subject
+  constructor(facts: RequestFacts, catalogVersion: string, startedAtMillis: number) {
+    this.facts = facts
     this.catalogVersion = catalogVersion
     this.startedAtMillis = startedAtMillis
   }
 
-  chosen({ affinity, routed }: TargetChoice): void {
+  /** Does nothing on a direct call, which was not routed. */
+  recordRouting({ affinity, routed }: TargetChoice): void {
     if (routed === undefined) return
     const { demand, needs } = routed.ranking.features
     this.routing = {
@@ -66,7 +71,7 @@ export class ReceiptDraft {
       pinned: routed.pinned,
       demand: demand?.levels ?? {},
       difficulty: demand?.difficulty ?? 0,
-      features: toStored(needs, this.subject.caller.models, affinity),
+      features: routingFeatures(needs, this.facts.caller.models, affinity),
       candidates: routed.ranking.candidates
         .slice(0, maxCandidates)
         .map(({ cost, distance, model }) => ({ model: model.id, distance, cost })),
@@ -74,43 +79,47 @@ export class ReceiptDraft {
     }
   }
 
-  held(amount: Picodollars): void {
+  recordHold(amount: Picodollars): void {
     this.hold = amount
   }
 
-  attempted(attempts: ReadonlyArray<Attempt>): void {
+  recordAttempts(attempts: ReadonlyArray<Attempt>): void {
     this.attempts = attempts
   }
 
-  answered(answer: ProviderAnswer<unknown>, nowMillis: number): void {
+  /** `nowMillis` is the time of the first output. */
+  recordAnswer(answer: ProviderAnswer<unknown>, nowMillis: number): void {
     this.attempts = answer.attempts
     this.target = answer.target
     this.firstOutputMillis = nowMillis - this.startedAtMillis
   }
 
-  charged(counted: MeteredUsage, cost: Picodollars, fate: "completed" | "client_left"): void {
-    this.counted = counted
+  recordCharge(metered: MeteredUsage, cost: Picodollars, outcome: "completed" | "client_left"): void {
+    this.metered = metered
     this.cost = cost
-    this.outcome = fate
+    this.outcome = outcome
   }
 
-  /** By no doing of the client. What was decided before stands. */
-  broke(): void {
+  /** The answer broke off, and not because the client left. An outcome that was recorded earlier stands. */
+  markBroken(): void {
     this.outcome ??= "broken"
   }
 
-  /** Refused with an error code, or stopped by the client, which is what a receipt without a fate says. */
-  failed(cause: Cause.Cause<{ readonly error: { readonly code: string } }>): void {
+  /**
+   * The request was refused or failed with the error code of the contract. An interruption records nothing: a receipt
+   * without an outcome is that of a request whose client left.
+   */
+  recordFailure(cause: Cause.Cause<{ readonly error: { readonly code: string } }>): void {
     if (Cause.hasInterruptsOnly(cause)) return
     const code = cause.reasons.flatMap((reason) => (reason._tag === "Fail" ? [reason.error.error.code] : []))[0]
     this.outcome = code ?? "internal_error"
   }
 
-  /** The receipt as things stand. */
-  close(nowMillis: number): Receipt {
-    const { caller, ...subject } = this.subject
+  /** The receipt with everything that has been recorded so far. */
+  toReceipt(nowMillis: number): Receipt {
+    const { caller, ...facts } = this.facts
     return {
-      ...subject,
+      ...facts,
       organization: caller.organization,
       project: caller.project,
       environment: caller.environment,
@@ -120,8 +129,8 @@ export class ReceiptDraft {
       ...(this.target && { served: { model: this.target.model.id, endpoint: this.target.endpoint.id } }),
       ...(this.routing && { routing: this.routing }),
       attempts: this.attempts.map(withoutMessage),
-      ...this.charge(),
-      usageEstimated: this.counted?.estimated ?? false,
+      ...this.usageAndRates(),
+      usageEstimated: this.metered?.estimated ?? false,
       catalogVersion: this.catalogVersion,
       held: this.hold,
       cost: this.cost,
@@ -130,17 +139,17 @@ export class ReceiptDraft {
     }
   }
 
-  private charge(): Pick<Receipt, "usage" | "rates"> {
-    if (this.counted === undefined || this.target === undefined) return {}
-    const rates = ratesFor(this.target.endpoint.price, promptTokens(this.counted.usage))
+  private usageAndRates(): Pick<Receipt, "usage" | "rates"> {
+    if (this.metered === undefined || this.target === undefined) return {}
+    const rates = ratesFor(this.target.endpoint.price, promptTokens(this.metered.usage))
     return {
-      usage: this.counted.usage,
+      usage: this.metered.usage,
       rates: Object.fromEntries(Object.entries(rates).map(([bucket, rate]) => [bucket, picodollars(rate)]))
     }
   }
 }
 
-const toStored = (
+const routingFeatures = (
   { outputLimit, tier, ...needs }: Requirements,
   allowed: Caller["models"],
   session: string | undefined
@@ -152,8 +161,8 @@ const toStored = (
   ...(session !== undefined && { session })
 })
 
-/** A provider's message may quote the prompt, and a receipt holds nothing of what was said. */
+/** Leaves out the provider's message, which may quote the prompt. */
 const withoutMessage = (attempt: Attempt): Attempt => {
-  const { message: _said, ...rest } = attempt
+  const { message: _message, ...rest } = attempt
   return rest
 }

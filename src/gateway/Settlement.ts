@@ -1,7 +1,7 @@
 /**
- * Who pays, and when. A complete answer is charged before its last chunk goes out; one that broke is not charged at
- * all; one that the client left after its first output is charged for what was delivered, never more than was held.
- * What the gateway itself cuts off is broken.
+ * When a request is charged, and for what. A complete answer is charged before its last chunk goes out. An answer that
+ * broke off is not charged at all. When the client leaves after the first output, it is charged for what was delivered,
+ * and never more than was held. A stream that the gateway itself cuts off counts as broken.
  */
 import { Cause, Effect, type Scope, Stream } from "effect"
 
@@ -15,11 +15,12 @@ import type { Hold } from "../ledger/CreditLedger.ts"
 import { chargeForDelivered } from "../ledger/Pricing.ts"
 import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
 import { leftByClient } from "./ClientLeft.ts"
-import { errorFromBrokenStream, errorFromDefect } from "./Failures.ts"
+import { errorFromBrokenStream, unexpectedStreamError } from "./ErrorMapping.ts"
 import type { Delta, Meter } from "./Meter.ts"
 import type { ReceiptDraft } from "./ReceiptDraft.ts"
 
-export interface SettledAnswer {
+/** What a complete answer was charged for. */
+export interface Settlement {
   readonly finishReason: FinishReason
   readonly usage: Usage
   readonly cost: Picodollars
@@ -27,79 +28,79 @@ export interface SettledAnswer {
 
 export type StreamItem =
   | Delta
-  /** Last, when the answer is complete. */
-  | ({ readonly type: "settled" } & SettledAnswer)
-  /** Last, when it broke off. */
+  /** The last item of a complete answer, which has been charged. */
+  | ({ readonly type: "settled" } & Settlement)
+  /** The last item of an answer that broke off, which costs nothing. */
   | { readonly type: "broken"; readonly error: ChatError }
 
-/** What a settlement needs to know of its request. */
-export interface SettlementContext<A> {
+/** A provider's answer with everything that its settlement needs. */
+export interface UnsettledAnswer<A> {
   readonly answer: ProviderAnswer<A>
   readonly meter: Meter
   readonly hold: Hold
-  readonly draft: ReceiptDraft
+  readonly receipt: ReceiptDraft
 }
 
-/** Charges a complete answer. Not interruptible: the answer is there, and a charge is never half made. */
-export const settle = Effect.fnUntraced(function* <A>({ answer, draft, hold, meter }: SettlementContext<A>) {
+/** Charges a complete answer. Not interruptible: the answer has been received, and a charge is never left half made. */
+export const settle = Effect.fnUntraced(function* <A>({ answer, hold, meter, receipt }: UnsettledAnswer<A>) {
   const { finishReason } = meter
   if (finishReason === undefined) return yield* Effect.die(new Error("a complete answer has a finish reason"))
-  const counted = meter.complete()
-  const cost = costOf(answer.target.endpoint.price, counted.usage)
+  const metered = meter.complete()
+  const cost = costOf(answer.target.endpoint.price, metered.usage)
   yield* hold.settle(cost)
-  draft.charged(counted, cost, "completed")
-  return { finishReason, usage: counted.usage, cost } satisfies SettledAnswer
+  receipt.recordCharge(metered, cost, "completed")
+  return { finishReason, usage: metered.usage, cost } satisfies Settlement
 }, Effect.uninterruptible)
 
-/** Fails when the gateway is about to go and streams have to end; until then it does not return. */
+/** Never succeeds. Fails when the gateway is about to stop and open streams have to end. */
 export type DrainSignal = Effect.Effect<never, InternalError>
 
-/** The answer as it goes to the client, metered, with its settlement at the end. */
-export const metered = Effect.fnUntraced(function* (
-  bill: SettlementContext<Stream.Stream<CompletionEvent, Failure>>,
-  closing: DrainSignal
+/** The answer as it goes to the client: metered as it passes, and settled when it is complete. */
+export const meteredStream = Effect.fnUntraced(function* (
+  unsettled: UnsettledAnswer<Stream.Stream<CompletionEvent, Failure>>,
+  drainSignal: DrainSignal
 ): Effect.fn.Return<Stream.Stream<StreamItem>, never, Scope.Scope> {
-  const { answer, draft, hold, meter } = bill
-  let undecided = true
+  const { answer, hold, meter, receipt } = unsettled
+  let hasEnded = false
   yield* Effect.addFinalizer((exit) => {
-    if (!undecided || !meter.hasDelivered || !leftByClient(exit)) return Effect.void
-    const counted = meter.delivered()
+    if (hasEnded || !meter.hasDelivered || !leftByClient(exit)) return Effect.void
+    const metered = meter.delivered()
     const cost = chargeForDelivered({
       price: answer.target.endpoint.price,
       held: hold.amount,
-      delivered: counted.usage
+      delivered: metered.usage
     })
-    draft.charged(counted, cost, "client_left")
+    receipt.recordCharge(metered, cost, "client_left")
     return hold.settle(cost)
   })
-  const broke = (error: ChatError): StreamItem => {
-    undecided = false
-    draft.broke()
+  const breakOff = (error: ChatError): StreamItem => {
+    hasEnded = true
+    receipt.markBroken()
     return { type: "broken", error }
   }
-  const settling = settle(bill).pipe(
-    Effect.map((settled): StreamItem => {
-      undecided = false
-      return { type: "settled", ...settled }
+  const settled = settle(unsettled).pipe(
+    Effect.map((settlement): StreamItem => {
+      hasEnded = true
+      return { type: "settled", ...settlement }
     }),
     Effect.uninterruptible
   )
   return answer.value.pipe(
     Stream.mapError(errorFromBrokenStream),
-    // Stops the provider, never the settlement: whoever is charged also gets the end of the answer.
-    Stream.interruptWhen(closing),
+    // Stops the provider, but never the settlement: a client that is charged also gets the end of the answer.
+    Stream.interruptWhen(drainSignal),
     Stream.mapAccumArray(
       () => meter,
       (state, events): readonly [Meter, ReadonlyArray<StreamItem>] => [state, state.pass(events)]
     ),
-    Stream.concat(Stream.fromEffect(settling)),
-    Stream.catch((error) => Stream.succeed(broke(error))),
-    // A fault of ours is not the client's to pay, and its stream has an end as well.
+    Stream.concat(Stream.fromEffect(settled)),
+    Stream.catch((error) => Stream.succeed(breakOff(error))),
+    // The client does not pay for a defect of the gateway, and its stream still ends properly.
     Stream.catchCause((cause) =>
       Stream.fromEffect(
         Cause.hasInterruptsOnly(cause)
           ? Effect.failCause(cause)
-          : Effect.as(Effect.logError("A stream failed unexpectedly", cause), broke(errorFromDefect))
+          : Effect.as(Effect.logError("A stream failed unexpectedly", cause), breakOff(unexpectedStreamError))
       )
     )
   )

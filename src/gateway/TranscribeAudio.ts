@@ -1,24 +1,37 @@
 /**
- * The life of a transcription: check the model against the key, hold credit for the length of the audio, dispatch,
- * bill what the answering model used, log. As in chat, leaving the scope without a charge refunds the hold.
+ * The life of a transcription. HTTP authenticates the caller, applies the rate limit and reads the form; what follows is
+ * here: check the model against the key's allowlist, hold credit for the length of the audio, dispatch, settle what the
+ * answering model used, log. As in chat, closing the scope without a charge refunds the hold.
  */
 import { Array as Arr, Clock, Context, Effect, Layer } from "effect"
 
 import { ModelNotAllowed, type TranscriptionError } from "../api/Errors.ts"
-import { Catalog } from "../catalog/Catalog.ts"
 import { costOf } from "../catalog/Price.ts"
+import type { Caller } from "../domain/Caller.ts"
+import type { RequestId } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
-import type { AudioLength, Transcript } from "../domain/Transcription.ts"
+import type { AudioLength, Transcript, TranscriptionRequest } from "../domain/Transcription.ts"
 import type { Usage } from "../domain/Usage.ts"
 import { CreditLedger, type Hold } from "../ledger/CreditLedger.ts"
 import { billedUsage, estimateTranscription } from "../ledger/TranscriptionPricing.ts"
 import { Dispatch } from "../providers/dispatch/Dispatch.ts"
 import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
-import { RequestLog } from "../receipts/RequestLog.ts"
-import { errorFromExhausted, errorFromLedger } from "./Failures.ts"
-import { openReceipt, type ReceiptDraft, type RequestFacts } from "./ReceiptDraft.ts"
-import type { TranscriptionCall } from "./TranscriptionCall.ts"
+import type { TranscriptionTargets } from "./ChooseTranscriptionTargets.ts"
+import { errorFromExhausted, errorFromLedger } from "./ErrorMapping.ts"
+import { type ReceiptDraft, receiptOpener, type RequestFacts } from "./ReceiptDraft.ts"
+
+/** A transcription request whose form was read and checked. */
+export interface TranscriptionCall {
+  /** Also the id of the hold, the charge and the receipt. */
+  readonly id: RequestId
+  readonly caller: Caller
+  /** The targets that the `model` field of the form leads to. */
+  readonly candidates: TranscriptionTargets
+  readonly request: TranscriptionRequest
+  readonly callName: string | undefined
+  readonly endUserId: string | undefined
+}
 
 export interface TranscriptionResult {
   readonly text: string
@@ -30,80 +43,74 @@ export interface TranscriptionResult {
 export class TranscribeAudio extends Context.Service<
   TranscribeAudio,
   {
-    /** Text out of an upload, charged. A request that fails costs nothing. */
+    /** Transcribes an upload and charges for it. A request that fails costs nothing. */
     readonly transcribe: (call: TranscriptionCall) => Effect.Effect<TranscriptionResult, TranscriptionError>
   }
 >()("tollgate/gateway/TranscribeAudio") {
   static readonly layer = Layer.effect(
     TranscribeAudio,
-    Effect.gen(function* () {
-      const rooms: Rooms = {
-        ledger: yield* CreditLedger,
-        dispatch: yield* Dispatch,
-        requestLog: yield* RequestLog,
-        catalogVersion: (yield* Catalog).version
-      }
-      return TranscribeAudio.of({ transcribe: (call) => transcribe(rooms, call) })
-    })
+    Effect.suspend(() => make)
   )
 }
 
-interface Rooms {
-  readonly ledger: CreditLedger["Service"]
-  readonly dispatch: Dispatch["Service"]
-  readonly requestLog: RequestLog["Service"]
-  readonly catalogVersion: string
-}
+const make = Effect.gen(function* () {
+  const ledger = yield* CreditLedger
+  const dispatch = yield* Dispatch
+  const openReceipt = yield* receiptOpener
 
-const transcribe = Effect.fnUntraced(function* (rooms: Rooms, call: TranscriptionCall) {
-  const draft = yield* openReceipt(rooms, subjectOf(call))
-  return yield* Effect.gen(function* () {
-    const targets = yield* allowed(call)
-    const hold = yield* holdFor(rooms, call, targets[0])
-    draft.held(hold.amount)
-    const answer = yield* rooms.dispatch.transcribe({ held: hold.request, request: call.request, targets }).pipe(
-      Effect.tapError((exhausted) => Effect.sync(() => draft.attempted(exhausted.attempts))),
-      Effect.mapError(errorFromExhausted)
-    )
-    draft.answered(answer, yield* Clock.currentTimeMillis)
-    return yield* settle(call, answer, hold, draft)
-  }).pipe(Effect.tapCause((cause) => Effect.sync(() => draft.failed(cause))))
-}, Effect.scoped)
+  /** Holds what the first candidate costs for audio of this length. */
+  const holdCredit = ({ caller, id, request }: TranscriptionCall, { endpoint }: Target) =>
+    ledger
+      .hold({ request: id, organization: caller.organization, amount: estimateTranscription(endpoint, request) })
+      .pipe(Effect.mapError(errorFromLedger))
 
-const subjectOf = ({ callName, caller, endUserId, id, request, transcribers }: TranscriptionCall): RequestFacts => ({
+  const transcribe = Effect.fnUntraced(function* (call: TranscriptionCall) {
+    const receipt = yield* openReceipt(requestFacts(call))
+    return yield* Effect.gen(function* () {
+      const targets = yield* allowedTargets(call)
+      const hold = yield* holdCredit(call, targets[0])
+      receipt.recordHold(hold.amount)
+      const answer = yield* dispatch.transcribe({ held: hold.request, request: call.request, targets }).pipe(
+        Effect.tapError(({ attempts }) => Effect.sync(() => receipt.recordAttempts(attempts))),
+        Effect.mapError(errorFromExhausted)
+      )
+      receipt.recordAnswer(answer, yield* Clock.currentTimeMillis)
+      return yield* settle(call, answer, hold, receipt)
+    }).pipe(Effect.tapCause((cause) => Effect.sync(() => receipt.recordFailure(cause))))
+  }, Effect.scoped)
+
+  return TranscribeAudio.of({ transcribe })
+})
+
+const requestFacts = ({ callName, caller, candidates, endUserId, id, request }: TranscriptionCall): RequestFacts => ({
   id,
   caller,
   stream: false,
   audio: request.length,
   ...(callName !== undefined && { callName }),
   ...(endUserId !== undefined && { endUserId }),
-  ...(transcribers.requested !== undefined && { requestedModel: transcribers.requested })
+  ...(candidates.requested !== undefined && { requestedModel: candidates.requested })
 })
 
-/** The allowlist judges the model that the request resolves to, and narrows those that stand in for it. */
-const allowed = ({ caller, transcribers: { targets } }: TranscriptionCall) => {
+/** The key must allow the model that the request resolves to; models that would stand in for it are filtered by the key. */
+const allowedTargets = ({ caller, candidates: { targets } }: TranscriptionCall) => {
   const [{ model }] = targets
-  const mayUse = targets.filter((target) => caller.models?.has(target.model.id) !== false)
-  return Arr.isReadonlyArrayNonEmpty(mayUse) && mayUse[0].model.id === model.id
-    ? Effect.succeed(mayUse)
+  const allowed = targets.filter((target) => caller.models?.has(target.model.id) !== false)
+  return Arr.isReadonlyArrayNonEmpty(allowed) && allowed[0].model.id === model.id
+    ? Effect.succeed(allowed)
     : Effect.fail(ModelNotAllowed.of(`This API key may not use ${model.id}`))
 }
 
-const holdFor = ({ ledger }: Rooms, { caller, id, request }: TranscriptionCall, { endpoint }: Target) =>
-  ledger
-    .hold({ request: id, organization: caller.organization, amount: estimateTranscription(endpoint, request) })
-    .pipe(Effect.mapError(errorFromLedger))
-
-/** Not interruptible: the answer is there, and a charge is never half made. */
+/** Not interruptible: the answer has been received, and a charge must never be left half made. */
 const settle = Effect.fnUntraced(function* (
   { request }: TranscriptionCall,
   { target, value }: ProviderAnswer<Transcript>,
   hold: Hold,
-  draft: ReceiptDraft
+  receipt: ReceiptDraft
 ) {
-  const counted = billedUsage(target.endpoint, request, value)
-  const cost = costOf(target.endpoint.price, counted.usage)
+  const metered = billedUsage(target.endpoint, request, value)
+  const cost = costOf(target.endpoint.price, metered.usage)
   yield* hold.settle(cost)
-  draft.charged(counted, cost, "completed")
-  return { text: value.text, length: request.length, usage: counted.usage, cost } satisfies TranscriptionResult
+  receipt.recordCharge(metered, cost, "completed")
+  return { text: value.text, length: request.length, usage: metered.usage, cost } satisfies TranscriptionResult
 }, Effect.uninterruptible)

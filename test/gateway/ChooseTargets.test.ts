@@ -5,7 +5,7 @@ import { Catalog } from "../../src/catalog/Catalog.ts"
 import type { Model } from "../../src/catalog/Model.ts"
 import { type ModelId, modelId } from "../../src/domain/Ids.ts"
 import { zero } from "../../src/domain/Money.ts"
-import type { ChatInput } from "../../src/gateway/ChatInput.ts"
+import type { ChatInput } from "../../src/gateway/ChatCall.ts"
 import { ChooseTargets } from "../../src/gateway/ChooseTargets.ts"
 import type { Exclusion } from "../../src/routing/Eligibility.ts"
 import { Router } from "../../src/routing/Router.ts"
@@ -13,41 +13,42 @@ import { requirementsOf } from "../../src/routing/RoutingRequest.ts"
 import { SessionPins } from "../../src/routing/SessionPins.ts"
 import { callOf, request, targetOf } from "./calls.ts"
 
-interface World {
-  /** In the router's order. */
+interface Setting {
+  /** In the order of the router's ranking. */
   readonly models: ReadonlyArray<Model>
-  /** What keeps a model from serving the request. */
+  /** Models that cannot serve the request, and why. */
   readonly excluded?: { readonly [model: string]: Exclusion }
+  /** The model that the session is pinned to. */
   readonly pin?: string
-  /** Who is pinned after an attempt to pin; by default whoever tried. */
+  /** The model that is pinned after an attempt to pin; by default the one that was attempted. */
   readonly winner?: string
 }
 
-/** The model names of the chosen targets, what was written to the pins, and whether the pin was kept. */
-const choose = (world: World, input: Partial<ChatInput> = {}, allowed?: ReadonlyArray<string>) => {
+/** The models of the chosen targets, the models written to the session pin, and whether the pin was kept. */
+const choose = (setting: Setting, input: Partial<ChatInput> = {}, allowed?: ReadonlyArray<string>) => {
   const writes: Array<string> = []
-  const written = (model: ModelId) =>
-    Effect.sync(() => (writes.push(model), world.winner === undefined ? model : modelId(world.winner)))
-  const because = (model: Model) => world.excluded?.[model.id]
+  const write = (model: ModelId) =>
+    Effect.sync(() => (writes.push(model), setting.winner === undefined ? model : modelId(setting.winner)))
+  const because = (model: Model) => setting.excluded?.[model.id]
   const fakes = Layer.mergeAll(
     Layer.succeed(Catalog, {
       version: "v1",
-      models: world.models,
+      models: setting.models,
       known: [],
       account: () => undefined,
       lookup: (id) => {
-        const model = world.models.find((known) => known.id === id)
+        const model = setting.models.find((known) => known.id === id)
         return model === undefined ? { _tag: "Unknown" } : { _tag: "Served", model }
       }
     }),
     Layer.succeed(Router, {
       exclusionOf: because,
-      rankFeatures: () => assert.fail("the conversation is at hand"),
+      rankFeatures: () => assert.fail("a request is ranked by its conversation"),
       rank: () => ({
-        candidates: world.models
+        candidates: setting.models
           .filter((model) => because(model) === undefined)
           .map((model) => ({ model, distance: 0, band: 0, cost: zero })),
-        excluded: world.models.flatMap((model) => {
+        excluded: setting.models.flatMap((model) => {
           const why = because(model)
           return why === undefined ? [] : [{ model: model.id, reason: why }]
         }),
@@ -55,9 +56,9 @@ const choose = (world: World, input: Partial<ChatInput> = {}, allowed?: Readonly
       })
     }),
     Layer.succeed(SessionPins, {
-      use: () => Effect.succeed(world.pin === undefined ? Option.none() : Option.some(modelId(world.pin))),
-      pin: (_session, model) => written(model),
-      move: (_session, { to }) => written(to)
+      use: () => Effect.succeed(setting.pin === undefined ? Option.none() : Option.some(modelId(setting.pin))),
+      pin: (_session, model) => write(model),
+      move: (_session, { to }) => write(to)
     })
   )
   return Effect.gen(function* () {
@@ -78,7 +79,7 @@ describe("ChooseTargets", () => {
     })
   )
 
-  it.effect("puts the pinned model first, and the ranking behind it for the detour", () =>
+  it.effect("puts the pinned model first and the ranking after it, to fail over to", () =>
     Effect.gen(function* () {
       const { names, pinned, writes } = yield* choose({ models: named("a", "b", "c"), pin: "c" })
       assert.deepStrictEqual({ names, pinned, writes }, { names: ["c", "a", "b"], pinned: true, writes: [] })
@@ -87,15 +88,15 @@ describe("ChooseTargets", () => {
 
   it.effect("moves a pin whose model cannot serve the request, or is gone", () =>
     Effect.gen(function* () {
-      for (const world of [{ pin: "c", excluded: { c: "image_input" as const } }, { pin: "gone" }]) {
-        const { names, pinned, writes } = yield* choose({ models: named("a", "b", "c"), ...world })
+      for (const setting of [{ pin: "c", excluded: { c: "image_input" as const } }, { pin: "gone" }]) {
+        const { names, pinned, writes } = yield* choose({ models: named("a", "b", "c"), ...setting })
         assert.strictEqual(names[0], "a")
         assert.deepStrictEqual({ pinned, writes }, { pinned: false, writes: ["a"] })
       }
     })
   )
 
-  it.effect("yields to whoever pinned the session first, if that model can serve the request", () =>
+  it.effect("follows the request that pinned the session first, if that model can serve this one too", () =>
     Effect.gen(function* () {
       const first = yield* choose({ models: named("a", "b", "c"), winner: "b" })
       assert.deepStrictEqual(first.names, ["b", "a", "c"])
@@ -104,7 +105,7 @@ describe("ChooseTargets", () => {
     })
   )
 
-  it.effect("tries no more models than the budget of attempts is worth", () =>
+  it.effect("offers at most six models", () =>
     Effect.gen(function* () {
       const { names } = yield* choose({ models: named(..."abcdefghij"), pin: "j" })
       assert.deepStrictEqual(names, ["j", "a", "b", "c", "d", "e"])
@@ -113,8 +114,8 @@ describe("ChooseTargets", () => {
 
   it.effect("keeps a direct call on its model and away from the pins", () =>
     Effect.gen(function* () {
-      const world = { models: named("a", "b"), pin: "a" }
-      const direct = yield* choose(world, { model: "b" })
+      const setting = { models: named("a", "b"), pin: "a" }
+      const direct = yield* choose(setting, { model: "b" })
       assert.deepStrictEqual(direct.names, ["b"])
       assert.isUndefined(direct.choice.routed)
       assert.deepStrictEqual(direct.writes, [])
@@ -122,7 +123,7 @@ describe("ChooseTargets", () => {
     })
   )
 
-  it.effect("refuses a direct call by the code that fits", () =>
+  it.effect("refuses a direct call with the error code of its cause", () =>
     Effect.gen(function* () {
       const unknown = yield* Effect.flip(choose({ models: named("a") }, { model: "b" }))
       assert.strictEqual(unknown.error.code, "invalid_model")
@@ -133,11 +134,11 @@ describe("ChooseTargets", () => {
     })
   )
 
-  it.effect("tells a key that may use nothing from a request that nothing can serve", () =>
+  it.effect("distinguishes a key that allows no model from a request that no model can serve", () =>
     Effect.gen(function* () {
       const models = named("a", "b")
-      const kept = yield* Effect.flip(choose({ models, excluded: { a: "not_allowed", b: "not_allowed" } }))
-      assert.strictEqual(kept.error.code, "model_not_allowed")
+      const notAllowed = yield* Effect.flip(choose({ models, excluded: { a: "not_allowed", b: "not_allowed" } }))
+      assert.strictEqual(notAllowed.error.code, "model_not_allowed")
       const unable = yield* Effect.flip(choose({ models, excluded: { a: "not_allowed", b: "audio_input" } }))
       assert.strictEqual(unable.error.code, "invalid_request")
       assert.match(unable.error.message, /audio/)

@@ -11,8 +11,8 @@ const transcriber = (id: string): Model => ({ ...chat(id, true), kind: "transcri
 
 const served = [transcriber("cheap"), transcriber("gpt-4o-transcribe"), chat("hears", true), chat("deaf", false)]
 
-/** The models a request's name leads to, or what is said against it. */
-const resolve = (name: string | undefined, options: { models?: ReadonlyArray<Model>; standard?: string } = {}) => {
+/** The models that a name resolves to, or the code of the error. */
+const resolve = (name: string | undefined, options: { models?: ReadonlyArray<Model>; defaultModel?: string } = {}) => {
   const models = options.models ?? served
   const catalog = Layer.succeed(Catalog, {
     version: "v1",
@@ -25,11 +25,11 @@ const resolve = (name: string | undefined, options: { models?: ReadonlyArray<Mod
       return id.startsWith("gpt-") ? { _tag: "Unserved", variables: ["OPENAI_API_KEY"] } : { _tag: "Unknown" }
     }
   })
-  const transcriptionModel = options.standard ?? "gpt-4o-transcribe"
+  const transcriptionModel = options.defaultModel ?? "gpt-4o-transcribe"
   const layer = ChooseTranscriptionTargets.layer({ serviceName: "acme", transcriptionModel }).pipe(
     Layer.provide(catalog)
   )
-  return Effect.flatMap(ChooseTranscriptionTargets, (transcribers) => transcribers.resolve(name)).pipe(
+  return Effect.flatMap(ChooseTranscriptionTargets, (targets) => targets.resolve(name)).pipe(
     Effect.map(({ targets }) => targets.map(({ model }) => String(model.id)).join(" ")),
     Effect.provide(layer),
     Effect.result,
@@ -38,46 +38,46 @@ const resolve = (name: string | undefined, options: { models?: ReadonlyArray<Mod
   )
 }
 
-const standard = "gpt-4o-transcribe cheap"
+const defaultModels = "gpt-4o-transcribe cheap"
 
-describe("ChooseTranscribers", () => {
+describe("ChooseTranscriptionTargets", () => {
   it.effect.each<[string, string | undefined, string]>([
-    ["nothing", undefined, standard],
-    ["the service's own name", "acme-auto", standard],
-    ["whisper-1", "whisper-1", standard],
-    ["gpt-4o-transcribe", "gpt-4o-transcribe", standard],
-    ["gpt-4o-mini-transcribe", "gpt-4o-mini-transcribe", standard],
+    ["nothing", undefined, defaultModels],
+    ["the service's own name", "acme-auto", defaultModels],
+    ["whisper-1", "whisper-1", defaultModels],
+    ["gpt-4o-transcribe", "gpt-4o-transcribe", defaultModels],
+    ["gpt-4o-mini-transcribe", "gpt-4o-mini-transcribe", defaultModels],
     ["another transcription model", "cheap", "cheap"],
-    ["a chat model that takes audio", "hears", "hears"],
-    ["a chat model that does not", "deaf", "invalid_model"],
+    ["a chat model with audio input", "hears", "hears"],
+    ["a chat model without audio input", "deaf", "invalid_model"],
     ["another service's name", "svc-auto", "invalid_model"],
-    ["nobody's name", "nobody", "invalid_model"],
+    ["an unknown name", "unknown", "invalid_model"],
     ["an empty name", "", "invalid_model"],
     ["a model whose provider is off", "gpt-audio", "invalid_model"]
-  ])("takes %s for the model the contract says", ([, name, expected]) =>
+  ])("resolves %s to the models that the contract says", ([, name, expected]) =>
     Effect.map(resolve(name), (found) => assert.strictEqual(found, expected))
   )
 
-  it.effect("leaves the choice to the other transcription models while the default's provider is off", () =>
+  it.effect("falls back to the other transcription models while no provider of the default is switched on", () =>
     Effect.map(resolve("whisper-1", { models: [transcriber("b"), transcriber("a")] }), (found) =>
       assert.strictEqual(found, "b a")
     )
   )
 
-  it.effect("says so when no transcription model is served at all", () =>
+  it.effect("refuses the request when no transcription model is served at all", () =>
     Effect.map(resolve(undefined, { models: [chat("hears", true)] }), (found) =>
       assert.strictEqual(found, "invalid_model")
     )
   )
 
-  it.effect("takes a chat model with audio input for the default, if the operator wants it", () =>
-    Effect.map(resolve("whisper-1", { standard: "hears" }), (found) =>
+  it.effect("allows a chat model with audio input as the default model", () =>
+    Effect.map(resolve("whisper-1", { defaultModel: "hears" }), (found) =>
       assert.strictEqual(found, "hears cheap gpt-4o-transcribe")
     )
   )
 
-  it.effect.each(["deaf", "nobody"])("does not start with a default of %s, and names the variable", (name) =>
-    Effect.map(resolve(undefined, { standard: name }), (found) =>
+  it.effect.each(["deaf", "unknown"])("fails the start with a default model of %s, and names the variable", (name) =>
+    Effect.map(resolve(undefined, { defaultModel: name }), (found) =>
       assert.strictEqual(found, `TRANSCRIPTION_MODEL: "${name}" is not a catalog model with audio input`)
     )
   )

@@ -18,15 +18,15 @@ const reasoning: CompletionEvent = { type: "reasoning", text: "hm hm" }
 const shown: CompletionEvent = { type: "detail", detail: { type: "reasoning.text", text: "hm hm" } }
 const summary: CompletionEvent = { type: "detail", detail: { type: "reasoning.summary", summary: "hm" } }
 const signed: CompletionEvent = { type: "detail", detail: { type: "reasoning.text", text: "", signature: "c2ln" } }
-const sealed: CompletionEvent = { type: "detail", detail: { type: "reasoning.encrypted", data: "c2ln" } }
+const encrypted: CompletionEvent = { type: "detail", detail: { type: "reasoning.encrypted", data: "c2ln" } }
 const tool: CompletionEvent = { type: "tool", index: 0, id: "call_1", name: "look" }
 const fragment: CompletionEvent = { type: "arguments", index: 0, fragment: "{}" }
 
 describe("Meter", () => {
-  it("lets through what a client sees, and keeps usage and finish to itself", () => {
-    const all = [reasoning, shown, summary, signed, sealed, text("a"), tool, fragment, usage({ input: 1 }), finish]
+  it("passes on every event that a client sees, and holds back usage and finish reason", () => {
+    const all = [reasoning, shown, summary, signed, encrypted, text("a"), tool, fragment, usage({ input: 1 }), finish]
     const meter = meterOf()
-    assert.deepStrictEqual(meter.pass(all), [reasoning, shown, summary, signed, sealed, text("a"), tool, fragment])
+    assert.deepStrictEqual(meter.pass(all), [reasoning, shown, summary, signed, encrypted, text("a"), tool, fragment])
     assert.strictEqual(meter.finishReason, "stop")
   })
 
@@ -35,15 +35,15 @@ describe("Meter", () => {
     { exclude: false, enabled: false },
     { exclude: false, effort: "none" }
   ] as const)
-    it(`hides every word of reasoning on ${JSON.stringify(hidden)}, and not what the next turn needs`, () => {
+    it(`hides the text of reasoning on ${JSON.stringify(hidden)}, but not the blocks that the next turn needs`, () => {
       const meter = meterOf({ reasoning: hidden })
       assert.deepStrictEqual(meter.pass([reasoning, shown, summary]), [])
       assert.isFalse(meter.hasDelivered)
-      assert.deepStrictEqual(meter.pass([signed, sealed, text("a")]), [signed, sealed, text("a")])
+      assert.deepStrictEqual(meter.pass([signed, encrypted, text("a")]), [signed, encrypted, text("a")])
       assert.isTrue(meter.hasDelivered)
     })
 
-  it("bills a complete answer by the provider's last usage", () => {
+  it("meters a complete answer by the last usage that the provider reported", () => {
     const meter = afterAll(
       meterOf(),
       usage({ input: 9, output: 1 }),
@@ -54,30 +54,38 @@ describe("Meter", () => {
     assert.deepStrictEqual(meter.complete(), { usage: { ...none, input: 9, output: 3 }, estimated: false })
   })
 
-  it("counts for itself where the provider gave no usage, hidden reasoning included, up to the limit", () => {
+  it("estimates the usage, hidden reasoning included, up to the output limit, when the provider reported none", () => {
     const few = afterAll(meterOf({ reasoning: { exclude: true } }), reasoning, text(" one two"), finish)
     assert.deepStrictEqual(few.complete(), { usage: { ...none, input: 40, output: 4 }, estimated: true })
     const many = afterAll(meterOf({}, 5), text("word ".repeat(50)), finish)
     assert.strictEqual(many.complete().usage.output, 5)
   })
 
-  const left: ReadonlyArray<readonly [says: string, events: ReadonlyArray<CompletionEvent>, expected: object]> = [
-    ["nothing said: the estimate of the prompt and what was written", [text("a b c")], { input: 40, output: 3 }],
+  const left: ReadonlyArray<readonly [when: string, events: ReadonlyArray<CompletionEvent>, expected: object]> = [
+    ["no usage was reported: the estimated prompt and the delivered output", [text("a b c")], { input: 40, output: 3 }],
     [
-      "an early prompt count: that, and what was written where it is more",
+      "the prompt was reported early: that, and the delivered output where it is more",
       [usage({ input: 7, cacheRead: 2, output: 1 }), text("a b c")],
       { input: 7, cacheRead: 2, output: 3 }
     ],
-    ["a running count that is more: that", [text("a"), usage({ input: 7, output: 6 })], { input: 7, output: 6 }],
-    ["an empty prompt count: the estimate", [usage({ output: 1 }), text("a b c")], { input: 40, output: 3 }],
     [
-      "a count after the end: exactly that",
+      "the reported output is more than the delivered: the reported",
+      [text("a"), usage({ input: 7, output: 6 })],
+      { input: 7, output: 6 }
+    ],
+    [
+      "the reported prompt is empty: the estimated prompt",
+      [usage({ output: 1 }), text("a b c")],
+      { input: 40, output: 3 }
+    ],
+    [
+      "usage was reported with the finish reason: exactly that",
       [text("a b c"), usage({ input: 7, output: 2, reasoning: 1 }), finish],
       { input: 7, output: 2, reasoning: 1 }
     ]
   ]
-  for (const [says, events, expected] of left)
-    it(`bills a client that left, with ${says}`, () => {
+  for (const [when, events, expected] of left)
+    it(`meters, when the client left and ${when}`, () => {
       assert.deepStrictEqual(afterAll(meterOf(), ...events).delivered().usage, { ...none, ...expected })
     })
 })

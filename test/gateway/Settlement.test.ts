@@ -7,35 +7,38 @@ import type { CompletionEvent } from "../../src/domain/Completion.ts"
 import { broken, type Failure } from "../../src/domain/Failure.ts"
 import { Meter } from "../../src/gateway/Meter.ts"
 import { ReceiptDraft } from "../../src/gateway/ReceiptDraft.ts"
-import { type DrainSignal, metered } from "../../src/gateway/Settlement.ts"
+import { type DrainSignal, meteredStream } from "../../src/gateway/Settlement.ts"
 import { callOf, finish, holdOf, request, targetOf, text, usage } from "./calls.ts"
 
 const stopped = Cause.interrupt(1)
-/** What the server says when a client hangs up. */
+/** The cause that the server reports when a client disconnects. */
 const left = Cause.annotate(stopped, HttpServerError.ClientAbort.annotation)
 
-/** Reads up to `take` items of a metered stream and closes its scope, as when its client leaves. */
+/** Reads up to `take` items of a metered stream and closes its scope, by default as when the client disconnects. */
 const read = Effect.fnUntraced(function* (
   events: Stream.Stream<CompletionEvent, Failure>,
   options: {
     readonly take?: number
     readonly held?: bigint
     readonly end?: Cause.Cause<never>
-    readonly closing?: DrainSignal
+    readonly drainSignal?: DrainSignal
   } = {}
 ) {
   const target = targetOf("m")
   const { charges, hold } = holdOf(options.held ?? 1_000_000n)
-  const draft = new ReceiptDraft({ ...callOf(), stream: true }, "v1", 0)
+  const receipt = new ReceiptDraft({ ...callOf(), stream: true }, "v1", 0)
   const answer = { target, attempts: [], value: events }
-  draft.answered(answer, 5)
+  receipt.recordAnswer(answer, 5)
   const meter = new Meter({ request, promptTokens: 40, outputLimit: 100 })
   const scope = yield* Scope.make()
-  const stream = yield* Scope.provide(metered({ answer, meter, hold, draft }, options.closing ?? Effect.never), scope)
+  const stream = yield* Scope.provide(
+    meteredStream({ answer, meter, hold, receipt }, options.drainSignal ?? Effect.never),
+    scope
+  )
   const items = yield* Stream.runCollect(Stream.take(stream, options.take ?? Infinity))
   const before = [...charges]
   yield* Scope.close(scope, Exit.failCause(options.end ?? left))
-  const { cost, outcome, usage } = draft.close(9)
+  const { cost, outcome, usage } = receipt.toReceipt(9)
   return { types: items.map(({ type }) => type), items, before, charges, cost, outcome, usage }
 })
 
@@ -59,7 +62,7 @@ describe("Settlement of a stream", () => {
     })
   )
 
-  it.effect("charges one that left in the middle for what it was given", () =>
+  it.effect("charges a client that left in the middle for what was delivered to it", () =>
     Effect.gen(function* () {
       const events = Stream.concat(Stream.succeed(text("one two three")), Stream.never)
       const seen = yield* read(events, { take: 1 })
@@ -69,12 +72,12 @@ describe("Settlement of a stream", () => {
   )
 
   const ends = {
-    "the gateway cuts": stopped,
-    "the gateway cuts, which closes the client's socket,": Cause.combine(stopped, left),
-    "fails on its way out": Cause.die(new Error("a bug"))
+    "is cut off by the gateway": stopped,
+    "is cut off by the gateway, which closes the client's socket,": Cause.combine(stopped, left),
+    "fails with a defect": Cause.die(new Error("a bug"))
   }
-  for (const [what, end] of Object.entries(ends))
-    it.effect(`charges nothing for a stream that ${what} in the middle`, () =>
+  for (const [how, end] of Object.entries(ends))
+    it.effect(`charges nothing for a stream that ${how} in the middle`, () =>
       Effect.gen(function* () {
         const events = Stream.concat(Stream.succeed(text("one two three")), Stream.never)
         const seen = yield* read(events, { take: 1, end })
@@ -82,7 +85,7 @@ describe("Settlement of a stream", () => {
       })
     )
 
-  it.effect("never charges one that left more than was held", () =>
+  it.effect("never charges a client that left more than was held", () =>
     Effect.gen(function* () {
       const events = Stream.concat(Stream.succeed(text("one two three")), Stream.never)
       const seen = yield* read(events, { take: 1, held: 50n })
@@ -90,16 +93,16 @@ describe("Settlement of a stream", () => {
     })
   )
 
-  it.effect("charges a complete answer in full, also beyond the hold", () =>
+  it.effect("charges a complete answer in full, even beyond the hold", () =>
     Effect.gen(function* () {
       const seen = yield* read(Stream.fromIterable(whole), { held: 50n })
       assert.deepStrictEqual(seen.charges, [60n])
     })
   )
 
-  const faults = { "a provider's": Effect.fail(broken("cut")), "our own": Effect.die(new Error("a bug")) }
-  for (const [whose, fault] of Object.entries(faults))
-    it.effect(`ends with an error and charges nothing after ${whose} fault`, () =>
+  const faults = { "a failure of the provider": Effect.fail(broken("cut")), "a defect": Effect.die(new Error("a bug")) }
+  for (const [what, fault] of Object.entries(faults))
+    it.effect(`ends with an error and charges nothing after ${what}`, () =>
       Effect.gen(function* () {
         const events = Stream.concat(Stream.fromIterable([text("one"), usage({ input: 10 })]), Stream.fromEffect(fault))
         const seen = yield* read(events)
@@ -110,16 +113,16 @@ describe("Settlement of a stream", () => {
       }).pipe(Effect.provide(Logger.layer([])))
     )
 
-  it.effect("has one end, and is charged only if that is the answer's own, at whatever moment the gateway closes", () =>
+  it.effect("ends once, and is charged only if it ends completely, at whatever moment the gateway drains", () =>
     Effect.gen(function* () {
       const ends: Array<string | undefined> = []
       for (let turns = 0; turns < 40; turns++) {
-        const closing = Effect.andThen(
+        const drainSignal = Effect.andThen(
           Effect.repeat(Effect.yieldNow, { times: turns }),
           Effect.fail(InternalError.of("The gateway was stopped"))
         )
         const events = Stream.tap(Stream.rechunk(Stream.fromIterable(whole), 1), () => Effect.yieldNow)
-        const { charges, outcome, types } = yield* read(events, { closing })
+        const { charges, outcome, types } = yield* read(events, { drainSignal })
         const end = types.at(-1)
         assert.deepStrictEqual(
           types.filter((type) => type !== "text"),

@@ -1,4 +1,4 @@
-/** A call in hand, a target that answers it and a hold that remembers its charges, for the suites of this room. */
+/** A chat call, a target that can answer it and a hold that records its charges, for the tests of the use cases. */
 import { Effect } from "effect"
 
 import type { CompletionEvent } from "../../src/domain/Completion.ts"
@@ -16,8 +16,7 @@ import {
 } from "../../src/domain/Ids.ts"
 import { type Picodollars, picodollars } from "../../src/domain/Money.ts"
 import { none, type Usage } from "../../src/domain/Usage.ts"
-import type { ChatCall } from "../../src/gateway/ChatCall.ts"
-import type { ChatInput } from "../../src/gateway/ChatInput.ts"
+import type { ChatCall, ChatInput } from "../../src/gateway/ChatCall.ts"
 import type { Hold } from "../../src/ledger/CreditLedger.ts"
 import type { Target } from "../../src/providers/dispatch/Target.ts"
 
@@ -46,7 +45,7 @@ export const callOf = (input: Partial<ChatInput> = {}, models?: ReadonlyArray<st
   input: { model: undefined, request, reasoning: {}, stream: true, callName: undefined, ...input }
 })
 
-/** Two picodollars per token of the prompt, ten per token written. */
+/** Costs two picodollars per prompt token and ten per output token. */
 export const targetOf = (name: string): Target => {
   const [two, ten] = [picodollars(2n), picodollars(10n)]
   const rates = { input: two, cacheRead: two, cacheWrite5m: two, cacheWrite1h: two, audioInput: two, output: ten }
@@ -77,17 +76,18 @@ export const targetOf = (name: string): Target => {
   return { model, endpoint }
 }
 
+/** A hold of this amount, and the list of charges that were settled on it. */
 export const holdOf = (amount: bigint) => {
   const charges: Array<Picodollars> = []
   const hold: Hold = {
     request: heldRequestId(requestId(id)),
     amount: picodollars(amount),
-    // A charge takes its time.
+    // Settles only after a yield, as the ledger does.
     settle: (actual) => Effect.andThen(Effect.yieldNow, () => Effect.sync(() => void charges.push(actual)))
   }
   return { hold, charges }
 }
 
-export const text = (words: string): CompletionEvent => ({ type: "text", text: words })
+export const text = (content: string): CompletionEvent => ({ type: "text", text: content })
 export const finish: CompletionEvent = { type: "finish", reason: "stop" }
 export const usage = (counts: Partial<Usage>): CompletionEvent => ({ type: "usage", usage: { ...none, ...counts } })

@@ -17,8 +17,7 @@ import { toUsdNumber } from "../../domain/Money.ts"
 import type { TranscriptionRequest } from "../../domain/Transcription.ts"
 import { promptTokens } from "../../domain/Usage.ts"
 import { ChooseTranscriptionTargets } from "../../gateway/ChooseTranscriptionTargets.ts"
-import { TranscribeAudio, type TranscriptionResult } from "../../gateway/TranscribeAudio.ts"
-import type { TranscriptionCall } from "../../gateway/TranscriptionCall.ts"
+import { TranscribeAudio, type TranscriptionCall, type TranscriptionResult } from "../../gateway/TranscribeAudio.ts"
 import type { RecordedAnswer } from "../../idempotency/IdempotentRequest.ts"
 import { RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
 import { CurrentRequest } from "../edge/CurrentRequest.ts"
@@ -46,14 +45,14 @@ export const transcriptionHandlersLayer = (options: TranscriptionOptions) =>
         const key = yield* Effect.fromResult(Idempotency.idempotencyKeyIn(request.headers))
         const upload = yield* UploadForm.readUpload(request, wanted)
         const form = yield* Effect.fromResult(TranscriptionForm.readTranscriptionForm(upload, options.serviceName))
-        const transcribers = yield* transcribersOf(form.model)
+        const candidates = yield* transcribersOf(form.model)
         const format = yield* Effect.fromResult(TranscriptionForm.formatOf(form))
         const labels = yield* Effect.fromResult(TranscriptionForm.labelsOf(form))
         const caller = yield* CurrentCaller
         const callOf = (id: RequestId): TranscriptionCall => ({
           id,
           caller,
-          transcribers,
+          candidates,
           request: requestOf(form),
           ...labels
         })

@@ -6,7 +6,7 @@ import { Exit, Result, Schema, SchemaIssue } from "effect"
 
 import { ChatCompletionRequest as Wire } from "../../api/ChatRequest.ts"
 import { InvalidCallName, InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
-import type { ChatInput } from "../../gateway/ChatInput.ts"
+import type { ChatInput } from "../../gateway/ChatCall.ts"
 import * as JsonBody from "../edge/JsonBody.ts"
 import { isLabel, labelRule, maxCallNameLength } from "../edge/Labels.ts"
 import { cacheTtlOf, chatInputOf, type RequestContext } from "./ChatInputFromWire.ts"

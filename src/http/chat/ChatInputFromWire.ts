@@ -15,7 +15,7 @@ import type {
   TextPart
 } from "../../domain/Conversation.ts"
 import type { ReasoningFields } from "../../domain/Reasoning.ts"
-import type { ChatInput } from "../../gateway/ChatInput.ts"
+import type { ChatInput } from "../../gateway/ChatCall.ts"
 
 /** What the gateway is asked to do. */
 export const chatInputOf = (wire: Api.ChatCompletionRequest, surroundings: RequestContext): ChatInput => ({

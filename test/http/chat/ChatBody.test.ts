@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 
-import type { ChatInput } from "../../../src/gateway/ChatInput.ts"
+import type { ChatInput } from "../../../src/gateway/ChatCall.ts"
 import * as ChatBody from "../../../src/http/chat/ChatBody.ts"
 import type { RequestContext } from "../../../src/http/chat/ChatInputFromWire.ts"
 

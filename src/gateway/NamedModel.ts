@@ -1,4 +1,7 @@
-/** Models by the names that requests have for them, as what dispatch can call: each of their endpoints in turn. */
+/**
+ * From the name that a request gives to the catalog model, and from models to the targets that dispatch can call. Every
+ * error names the model as the client wrote it.
+ */
 import { Array as Arr, Effect } from "effect"
 
 import { InvalidModel } from "../api/Errors.ts"
@@ -6,10 +9,11 @@ import type { Catalog } from "../catalog/Catalog.ts"
 import type { Model } from "../catalog/Model.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
 
+/** The endpoints of each model in turn, in the order of the models. */
 export const targetsOf = (models: Arr.NonEmptyReadonlyArray<Model>): readonly [Target, ...Array<Target>] =>
   Arr.flatMap(models, (model) => Arr.map(model.endpoints, (endpoint): Target => ({ model, endpoint })))
 
-/** The model that a request names, if some provider serves it. */
+/** The model that a request names. Fails when the name is unknown, or when none of its providers is switched on. */
 export const namedModel = (catalog: Catalog["Service"], name: string): Effect.Effect<Model, InvalidModel> => {
   const found = catalog.lookup(name)
   switch (found._tag) {
@@ -26,5 +30,5 @@ export const namedModel = (catalog: Catalog["Service"], name: string): Effect.Ef
   }
 }
 
-/** A name from a request, fit for an error message. */
+/** A name from a request in quotes, cut to 128 characters for an error message. */
 export const quoted = (name: string): string => JSON.stringify(name.length > 128 ? `${name.slice(0, 128)}…` : name)

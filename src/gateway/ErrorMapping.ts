@@ -1,6 +1,6 @@
 /**
- * How the capabilities' errors become the contract's: total, and in one place. A fault of ours or of a provider is
- * never shown as the client's, and the client's own is never hidden behind a 500.
+ * Maps the errors of the ledger and of the providers to those of the contract. The mapping is total. A fault of the
+ * gateway or of a provider is never reported as the client's, and a fault of the client is never hidden behind a 500.
  */
 import * as Errors from "../api/Errors.ts"
 import type { Attempt } from "../domain/Attempt.ts"
@@ -18,6 +18,7 @@ export const errorFromLedger = (error: LedgerError): Errors.InsufficientCredits 
   }
 }
 
+/** The error when no target answered; the last failure decides which one it is. */
 export const errorFromExhausted = (
   exhausted: Exhausted
 ): Errors.InvalidRequest | Errors.RateLimitExceeded | Errors.InternalError => {
@@ -34,27 +35,27 @@ export const errorFromExhausted = (
       return Errors.InvalidRequest.of(exhausted.last.message)
     case "Unsupported":
       return isMissing(exhausted.last)
-        ? Errors.InternalError.of(tried(exhausted.attempts))
+        ? Errors.InternalError.of(noProviderAnswered(exhausted.attempts))
         : Errors.InvalidRequest.of(exhausted.last.message)
     case "Transient":
     case "Credentials":
-      return Errors.InternalError.of(tried(exhausted.attempts))
+      return Errors.InternalError.of(noProviderAnswered(exhausted.attempts))
   }
 }
 
-/** The provider does not know a model that our catalog says it serves: our fault, not the request's. */
+/** The provider does not know a model that the catalog says it serves, which is not the client's fault. */
 const isMissing = (failure: Failure): boolean => failure.status === 404
 
-const tried = (attempts: ReadonlyArray<Attempt>): string => {
+const noProviderAnswered = (attempts: ReadonlyArray<Attempt>): string => {
   const names = attempts
     .filter((attempt) => attempt.outcome !== "skipped")
     .map((attempt) => (attempt.status === undefined ? attempt.endpoint : `${attempt.endpoint} (${attempt.status})`))
   return `No provider answered; tried ${[...new Set(names)].join(", ")}. Nothing was charged`
 }
 
-/** A stream that broke after its first output. */
+/** The error of a stream that broke after its first output. */
 export const errorFromBrokenStream = (failure: Failure): Errors.InternalError =>
   Errors.InternalError.of(`The provider's stream broke: ${failure.message.replace(/\.$/, "")}. Nothing was charged`)
 
-/** A fault of our own in the middle of a stream. */
-export const errorFromDefect = Errors.InternalError.of("Unexpected server error. Nothing was charged")
+/** The error of a stream that ended because of a defect in the gateway. */
+export const unexpectedStreamError = Errors.InternalError.of("Unexpected server error. Nothing was charged")
