@@ -1,33 +1,34 @@
 /**
- * Every environment variable the gateway reads, once: its type, its default and what it means. The README's table and
- * `.env.example` are checked against `variables`, so a variable cannot exist without being documented.
+ * Every environment variable that the gateway reads, declared once with its type, its default and its meaning. The table
+ * in the documentation and `.env.example` are checked against `variables`, so that no variable stays undocumented.
  *
- * The key and the base URL of a provider are the exception: the catalog names their variables, and
+ * The variables with the keys and base URLs of providers are not here: the catalog names them, and
  * `catalog/ProviderAccounts.ts` reads them.
  */
 import { Config, ConfigProvider, Duration, Option, Schema } from "effect"
 
 import { fromUsd, type Picodollars } from "./domain/Money.ts"
 
+/** The documentation of one environment variable. */
 export interface Variable {
   readonly name: string
-  /** The default, as shown to people. */
+  /** The default as the documentation prints it. */
   readonly default: string
   readonly meaning: string
 }
 
 const documented: Array<Variable> = []
 
-/** What the README's table and `.env.example` are compared with. */
+/** All documented variables, in the order of declaration. */
 export const variables: ReadonlyArray<Variable> = documented
 
-/** Puts a variable on the list of those that must be documented. */
+/** Adds a variable to the list of documented ones. */
 const variable = <A>(documentation: Variable, config: Config.Config<A>): Config.Config<A> => {
   documented.push(documentation)
   return config
 }
 
-/** A service that took one of these names would hide it. */
+/** Members of answers and fields of uploads that a service of the same name would collide with. */
 const completionMembers = ["id", "object", "created", "model", "choices", "usage", "error", "system_fingerprint"]
 const uploadFields = ["file", "language", "prompt", "temperature", "response_format", "call_name", "metadata"]
 const reservedNames = [...completionMembers, ...uploadFields]
@@ -47,9 +48,9 @@ const Usd = (name: string): Config.Config<Picodollars> =>
 const positive = (name: string): Config.Config<number> =>
   Config.schema(Schema.NumberFromString.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(1)), name)
 
-/**
- * Reads all of them. A malformed value fails the start with the variable's name and what it should have been.
- */
+const databaseUrl = Config.option(Config.Redacted("DATABASE_URL")).pipe(Config.map(Option.getOrUndefined))
+
+/** Reads all variables. A malformed value fails with the name of the variable and what was expected. */
 export const settings = Config.all({
   port: variable(
     { name: "PORT", default: "8080", meaning: "Port to listen on." },
@@ -67,42 +68,47 @@ export const settings = Config.all({
     },
     Config.schema(ServiceName, "SERVICE_NAME").pipe(Config.withDefault("svc"))
   ),
-  databaseUrl: variable(
-    {
-      name: "DATABASE_URL",
-      default: "unset",
-      meaning: "PostgreSQL, `postgres://user:password@host:5432/name`. Unset: the embedded engine in `DATA_DIR`."
-    },
-    Config.option(Config.Redacted("DATABASE_URL"))
-  ),
-  databasePool: variable(
-    {
-      name: "DATABASE_POOL",
-      default: "10",
-      meaning: "Connections to PostgreSQL per gateway, beside two for the ledger."
-    },
-    positive("DATABASE_POOL").pipe(Config.withDefault(10))
-  ),
-  dataDir: variable(
-    { name: "DATA_DIR", default: ".data", meaning: "Where the embedded engine keeps its data." },
-    Config.NonEmptyString("DATA_DIR").pipe(Config.withDefault(".data"))
-  ),
-  bootstrapApiKey: variable(
-    {
-      name: "BOOTSTRAP_API_KEY",
-      default: "generated and printed once",
-      meaning: "On an empty database: the first organization's API key. With `DATABASE_URL` nothing is generated."
-    },
-    Config.option(Config.Redacted("BOOTSTRAP_API_KEY"))
-  ),
-  bootstrapCredit: variable(
-    {
-      name: "BOOTSTRAP_CREDIT_USD",
-      default: "10",
-      meaning: "On an empty database: the first organization's credit in USD."
-    },
-    Usd("BOOTSTRAP_CREDIT_USD").pipe(Config.withDefault(Option.getOrThrow(fromUsd("10"))))
-  ),
+  database: Config.all({
+    url: variable(
+      {
+        name: "DATABASE_URL",
+        default: "unset",
+        meaning: "PostgreSQL, `postgres://user:password@host:5432/name`. Unset: the embedded engine in `DATA_DIR`."
+      },
+      databaseUrl
+    ),
+    poolSize: variable(
+      {
+        name: "DATABASE_POOL",
+        default: "10",
+        meaning: "Connections to PostgreSQL per gateway, beside two for the ledger."
+      },
+      positive("DATABASE_POOL").pipe(Config.withDefault(10))
+    ),
+    dataDir: variable(
+      { name: "DATA_DIR", default: ".data", meaning: "Where the embedded engine keeps its data." },
+      Config.NonEmptyString("DATA_DIR").pipe(Config.withDefault(".data"))
+    )
+  }),
+  firstStart: Config.all({
+    apiKey: variable(
+      {
+        name: "BOOTSTRAP_API_KEY",
+        default: "generated and printed once",
+        meaning: "On an empty database: the first organization's API key. With `DATABASE_URL` nothing is generated."
+      },
+      Config.option(Config.Redacted("BOOTSTRAP_API_KEY"))
+    ),
+    credit: variable(
+      {
+        name: "BOOTSTRAP_CREDIT_USD",
+        default: "10",
+        meaning: "On an empty database: the first organization's credit in USD."
+      },
+      Usd("BOOTSTRAP_CREDIT_USD").pipe(Config.withDefault(Option.getOrThrow(fromUsd("10"))))
+    ),
+    mayGenerate: Config.map(databaseUrl, (url) => url === undefined)
+  }),
   catalogFile: variable(
     {
       name: "CATALOG_FILE",
@@ -111,7 +117,7 @@ export const settings = Config.all({
     },
     Config.option(Config.NonEmptyString("CATALOG_FILE"))
   ),
-  rateLimit: variable(
+  requestsPerMinute: variable(
     {
       name: "RATE_LIMIT_RPM",
       default: "600",
@@ -139,22 +145,24 @@ export const settings = Config.all({
     },
     Config.NonEmptyString("TRANSCRIPTION_MODEL").pipe(Config.withDefault("gpt-4o-transcribe"))
   ),
-  estimateNone: variable(
-    {
-      name: "ESTIMATE_OUTPUT_TOKENS_NONE",
-      default: "1024",
-      meaning: "Output tokens held for a request without `max_completion_tokens` that does not reason."
-    },
-    positive("ESTIMATE_OUTPUT_TOKENS_NONE").pipe(Config.withDefault(1_024))
-  ),
-  estimateLow: variable(
-    { name: "ESTIMATE_OUTPUT_TOKENS_LOW", default: "2048", meaning: "The same for a request that reasons a little." },
-    positive("ESTIMATE_OUTPUT_TOKENS_LOW").pipe(Config.withDefault(2_048))
-  ),
-  estimateHigh: variable(
-    { name: "ESTIMATE_OUTPUT_TOKENS_HIGH", default: "8192", meaning: "The same for a request that reasons a lot." },
-    positive("ESTIMATE_OUTPUT_TOKENS_HIGH").pipe(Config.withDefault(8_192))
-  ),
+  defaultOutputTokens: Config.all({
+    none: variable(
+      {
+        name: "ESTIMATE_OUTPUT_TOKENS_NONE",
+        default: "1024",
+        meaning: "Output tokens held for a request without `max_completion_tokens` that does not reason."
+      },
+      positive("ESTIMATE_OUTPUT_TOKENS_NONE").pipe(Config.withDefault(1_024))
+    ),
+    low: variable(
+      { name: "ESTIMATE_OUTPUT_TOKENS_LOW", default: "2048", meaning: "The same for a request that reasons a little." },
+      positive("ESTIMATE_OUTPUT_TOKENS_LOW").pipe(Config.withDefault(2_048))
+    ),
+    high: variable(
+      { name: "ESTIMATE_OUTPUT_TOKENS_HIGH", default: "8192", meaning: "The same for a request that reasons a lot." },
+      positive("ESTIMATE_OUTPUT_TOKENS_HIGH").pipe(Config.withDefault(8_192))
+    )
+  }),
   shutdownTimeout: variable(
     {
       name: "SHUTDOWN_TIMEOUT",
@@ -179,7 +187,7 @@ export const settings = Config.all({
 
 export type Settings = Config.Success<typeof settings>
 
-/** Where all of it comes from. An empty variable, as container tools pass it, is an unset one. */
+/** The variables of this process. An empty one counts as unset, because container tools pass unset variables so. */
 export const environment = ConfigProvider.fromEnv({
   env: Object.fromEntries(Object.entries(process.env).flatMap(([name, value]) => (value ? [[name, value]] : [])))
 })

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /**
- * `tollgate`: an operator's commands. Each file of commands in `src/cli` is about one noun; this is the list of them.
+ * `tollgate`: the commands of an operator. Each file of commands in `src/cli` is about one noun; this file lists them.
  *
- * What a command found goes to standard output, all else to standard error. It exits with 0 when all is well, with 1
- * when what it looked at is not, and with 2 when it could not look.
+ * Results go to standard output and everything else to standard error. The exit code is 0 when all is well, 1 when a
+ * command found something wrong, and 2 when it could not do its work.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
@@ -29,14 +29,14 @@ const tollgate = Command.make("tollgate").pipe(
   Command.withSubcommands(commands)
 )
 
-/** Not all is well with what was looked at. What it is has been printed. */
+/** True when a command did its work and found something wrong, which it has already printed. */
 const isFinding = (error: unknown): boolean => error instanceof BooksDiffer || error instanceof InvalidLines
 
-const hasSpoken = (error: unknown): boolean => isFinding(error) || CliError.isCliError(error)
+const isReported = (error: unknown): boolean => isFinding(error) || CliError.isCliError(error)
 
 const report = (cause: Cause.Cause<unknown>) => {
   const error = Cause.squash(cause)
-  if (hasSpoken(error) || Cause.hasInterruptsOnly(cause)) return Effect.void
+  if (isReported(error) || Cause.hasInterruptsOnly(cause)) return Effect.void
   return Console.error(`tollgate: ${cause.reasons[0]?._tag === "Fail" ? describeError(error) : Cause.pretty(cause)}`)
 }
 

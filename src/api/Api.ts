@@ -1,5 +1,6 @@
 /**
- * The whole HTTP surface in one place: paths, bodies and errors, and the OpenAPI document made from them. No behaviour.
+ * The whole HTTP surface in one place: methods, paths, bodies and errors. The router, the 404 and 405 answers and the
+ * OpenAPI document are all made from it. It holds no behaviour.
  */
 import { Context, Schema } from "effect"
 import {
@@ -17,13 +18,14 @@ import { ChatCompletion, ChatCompletionChunk } from "./ChatCompletion.ts"
 import { ChatCompletionRequest } from "./ChatRequest.ts"
 import * as Errors from "./Errors.ts"
 import { Generation } from "./Generation.ts"
+import { Liveness, NotReady, Readiness } from "./Health.ts"
 import { ModelCard, ModelList } from "./Models.ts"
 import { Transcription, TranscriptionRequestBody } from "./Transcription.ts"
 
-/** Who the request in hand is from. */
+/** Whose API key the current request carries. */
 export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()("tollgate/api/Api/CurrentCaller") {}
 
-/** Knows the caller by their API key, and refuses before anything of the body is read. */
+/** Identifies the caller by the API key. A request is refused before any of its body is read. */
 export class Authorization extends HttpApiMiddleware.Service<
   Authorization,
   { provides: CurrentCaller; requires: never }
@@ -32,7 +34,7 @@ export class Authorization extends HttpApiMiddleware.Service<
   error: [Errors.Unauthorized, Errors.EndpointNotAllowed, Errors.RateLimitExceeded, Errors.InternalError]
 }) {}
 
-/** Any text, so that a bad key is refused in its turn and by the handler. */
+/** Accepts any text: the handler checks the key, so that this check has its place in the order of all checks. */
 const IdempotencyHeaders = Schema.Struct({
   "idempotency-key": Schema.optionalKey(Schema.String).annotate({
     description:
@@ -120,8 +122,18 @@ const Generations = HttpApiGroup.make("generations")
   )
   .middleware(Authorization)
 
+const Health = HttpApiGroup.make("health")
+  .add(
+    HttpApiEndpoint.get("live", "/health/live", { success: Liveness }),
+    HttpApiEndpoint.get("ready", "/health/ready", { success: Readiness, error: NotReady })
+  )
+  .annotate(OpenApi.Exclude, true)
+
+/** Where the document and the reference that are made from this API can be read, both with GET. */
+export const documentPaths = { openApi: "/openapi.json", reference: "/docs" } as const
+
 export class Api extends HttpApi.make("tollgate")
-  .add(Chat, Audio, Models, Generations)
+  .add(Chat, Audio, Models, Generations, Health)
   .annotateMerge(
     OpenApi.annotations({
       title: "Tollgate",

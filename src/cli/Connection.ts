@@ -3,7 +3,7 @@
  * created and nothing is migrated. A command that is pointed at the wrong place fails and leaves it unchanged.
  */
 import * as NodeFileSystem from "@effect/platform-node/NodeFileSystem"
-import { Data, Effect, FileSystem, Layer, Option } from "effect"
+import { Data, Effect, FileSystem, Layer } from "effect"
 
 import { settings } from "../Config.ts"
 import { Database } from "../sql/Database.ts"
@@ -23,11 +23,10 @@ const inUse = (dataDir: string) =>
 
 export const connectionLayer = Layer.unwrap(
   Effect.gen(function* () {
-    const { dataDir, databaseUrl } = yield* settings
+    const { dataDir, url } = (yield* settings).database
     const files = yield* FileSystem.FileSystem
-    if (Option.isNone(databaseUrl) && !(yield* files.exists(DataDirectory.databaseIn(dataDir))))
-      return yield* notFound(dataDir)
-    return Database.layerMigrated({ url: Option.getOrUndefined(databaseUrl), dataDir, poolSize: 1 }).pipe(
+    if (url === undefined && !(yield* files.exists(DataDirectory.databaseIn(dataDir)))) return yield* notFound(dataDir)
+    return Database.layerMigrated({ url, dataDir, poolSize: 1 }).pipe(
       Layer.catch((error) =>
         Layer.effectContext(
           Effect.fail(

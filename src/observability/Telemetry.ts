@@ -1,27 +1,27 @@
 /**
- * How the gateway reports on itself: readable lines on a terminal, JSON lines anywhere else, and all of logs, metrics
- * and traces to an OTLP collector when there is one. Nothing here ever sees a prompt or a key.
+ * How the gateway reports on itself: readable log lines on a terminal and JSON lines elsewhere; with an OTLP collector
+ * also its metrics, traces and the same logs. No prompt, no answer and no key may ever be reported.
  */
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import { Layer, Logger, type LogLevel, References } from "effect"
+import { Layer, Logger, type LogLevel, Option, References } from "effect"
 import { Otlp } from "effect/observability"
 
 export interface TelemetryOptions {
   readonly logLevel: LogLevel.LogLevel
   /** Base URL of an OTLP/HTTP collector. */
-  readonly otlpEndpoint: string | undefined
+  readonly otlpEndpoint: Option.Option<string>
 }
 
-export const telemetryLayer = (options: TelemetryOptions): Layer.Layer<never> =>
+export const telemetryLayer = ({ logLevel, otlpEndpoint }: TelemetryOptions): Layer.Layer<never> =>
   Layer.mergeAll(
     Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson]),
-    options.otlpEndpoint === undefined
-      ? // Spans that nobody collects would still be made, several for every request.
-        Layer.succeed(References.TracerEnabled, false)
-      : Otlp.layerJson({
-          baseUrl: options.otlpEndpoint,
-          resource: { serviceName: "tollgate" },
-          loggerMergeWithExisting: true
-        }).pipe(Layer.provide(NodeHttpClient.layerUndici)),
-    Layer.succeed(References.MinimumLogLevel, options.logLevel)
+    Option.match(otlpEndpoint, {
+      // Without a collector, several spans per request would be made for nobody.
+      onNone: () => Layer.succeed(References.TracerEnabled, false),
+      onSome: (baseUrl) =>
+        Otlp.layerJson({ baseUrl, resource: { serviceName: "tollgate" }, loggerMergeWithExisting: true }).pipe(
+          Layer.provide(NodeHttpClient.layerUndici)
+        )
+    }),
+    Layer.succeed(References.MinimumLogLevel, logLevel)
   )

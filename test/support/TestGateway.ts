@@ -4,7 +4,6 @@
  */
 import { randomUUID } from "node:crypto"
 
-import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { describe, layer, type Vitest } from "@effect/vitest"
 import { ConfigProvider, Context, Effect, Layer, Logger, Option, Redacted, References, Schedule } from "effect"
 import { HttpServer } from "effect/http"
@@ -159,8 +158,7 @@ const collecting = (lines: Array<string>) =>
   )
 
 /** Made anew for every gateway, for a layer is built once, and two gateways are not to share a socket. */
-const socket = () =>
-  NodeHttpServer.layer(NodeServer.createNodeServer, { port: 0, host: "127.0.0.1", gracefulShutdownTimeout: "1 second" })
+const socket = () => NodeServer.nodeServerLayer({ port: 0, host: "127.0.0.1", shutdownTimeout: "1 second" })
 
 /** The gateway as `npm start` would build it from these variables, on a free port. */
 export const layerGateway = (environment: Environment) => {

@@ -1,8 +1,8 @@
 /**
- * What the form of a transcription says: its fields, their defaults and limits, and the labels with their precedence.
- * Three steps, because the contract's errors come in an order and the model is looked up between the first two.
+ * Reads the form of a transcription: its fields with their defaults and limits, and the labels with their precedence. There
+ * are three steps, because the contract orders its errors and the model is looked up between the first two.
  *
- * An empty `language` or `prompt` says nothing; an empty value of any other field is a value that is not allowed.
+ * An empty `language` or `prompt` means the same as none; every other field must not be empty.
  */
 import { Result } from "effect"
 
@@ -20,9 +20,9 @@ import * as JsonBody from "../edge/JsonBody.ts"
 import { isLabel, labelRule, maxCallNameLength, maxEndUserIdLength } from "../edge/Labels.ts"
 import { type UploadedForm, maxFormBytes, type FormPart, type PartLimit } from "./UploadForm.ts"
 
-/** 25 MB, as the providers that set this limit count them. */
+/** 25 MiB, which is what the providers mean by their limit of 25 MB. */
 export const maxFileBytes = 25 * 1024 * 1024
-/** Bytes of any field but the file. */
+/** The limit in bytes on every field but the file. */
 export const maxTextBytes = 64 * 1024
 
 const textFields = ["model", "language", "prompt", "temperature", "response_format", "call_name", "metadata"] as const
@@ -30,21 +30,21 @@ type TextField = (typeof textFields)[number]
 
 type JsonObject = { readonly [key: string]: unknown }
 
-/** A form without a fault of its own; what it asks for may still not exist. */
+/** A form whose fields are valid in themselves. The model and the response format have yet to be checked. */
 export interface TranscriptionForm {
   readonly file: AudioFile
   readonly model: string | undefined
-  /** In lower case. */
+  /** An ISO 639-1 code in lower case. */
   readonly language: string | undefined
   readonly prompt: string | undefined
   readonly temperature: number
   readonly responseFormat: string | undefined
-  /** Where labels are looked for, the preferred container first. */
+  /** The objects that may hold labels, in order of precedence. */
   readonly containers: ReadonlyArray<{ readonly name: string; readonly values: JsonObject }>
   readonly callName: string | undefined
 }
 
-/** What to keep of an upload: nothing of a file that will be refused for its name. */
+/** How many bytes of each part to keep: none of a file that will be refused because of its name. */
 export const partLimitFor =
   (serviceName: string): PartLimit =>
   (name, filename) => {
@@ -54,22 +54,22 @@ export const partLimitFor =
 
 const isTextField = (name: string): name is TextField => textFields.some((known) => known === name)
 
-/** The first of the contract's errors that need nothing but the form. */
+/** The form, or the first of the contract's errors that can be found without looking up the model. */
 export const readTranscriptionForm = (
   form: UploadedForm,
   serviceName: string
 ): Result.Result<TranscriptionForm, InvalidRequest | InvalidFileFormat | FileTooLarge> =>
   Result.gen(function* () {
     const part = yield* filePart(form)
-    const texts = yield* textsOf(form, serviceName)
+    const texts = yield* readTexts(form, serviceName)
     const containers: Array<TranscriptionForm["containers"][number]> = []
     for (const name of [serviceName, "metadata"]) {
       const text = texts.get(name)
-      if (text !== undefined) containers.push({ name, values: yield* objectIn(name, text) })
+      if (text !== undefined) containers.push({ name, values: yield* jsonObject(name, text) })
     }
-    const language = yield* languageIn(texts.get("language"))
-    const temperature = yield* temperatureIn(texts.get("temperature"))
-    const file = yield* audioFile(part)
+    const language = yield* readLanguage(texts.get("language"))
+    const temperature = yield* readTemperature(texts.get("temperature"))
+    const file = yield* readFile(part)
     return {
       file,
       model: texts.get("model"),
@@ -84,7 +84,7 @@ export const readTranscriptionForm = (
 
 export type TranscriptionFormat = "json" | "text"
 
-/** How to answer. */
+/** The format of the answer; `json` unless the form names another. */
 export const formatOf = ({ responseFormat = "json" }: TranscriptionForm) =>
   responseFormat === "json" || responseFormat === "text"
     ? Result.succeed<TranscriptionFormat>(responseFormat)
@@ -95,39 +95,40 @@ export interface Labels {
   readonly endUserId: string | undefined
 }
 
-/** The first container that has a key decides, also when its value is not allowed. */
+/** The labels of a request. The first container that has a label's key decides, even when the value is not allowed. */
 export const labelsOf = (form: TranscriptionForm): Result.Result<Labels, InvalidCallName | InvalidEndUserId> =>
   Result.gen(function* () {
-    const callName = found(form, "call_name") ?? { path: "call_name", value: form.callName }
-    const endUserId = found(form, "end_user_id")
+    const callName = findLabel(form, "call_name") ?? { path: "call_name", value: form.callName }
+    const endUserId = findLabel(form, "end_user_id")
     return {
-      callName: yield* label(callName, maxCallNameLength, InvalidCallName.of),
-      endUserId: yield* label(endUserId, maxEndUserIdLength, InvalidEndUserId.of)
+      callName: yield* checkLabel(callName, maxCallNameLength, InvalidCallName.of),
+      endUserId: yield* checkLabel(endUserId, maxEndUserIdLength, InvalidEndUserId.of)
     }
   })
 
-interface Found {
+interface FoundLabel {
+  /** Where in the request it was found, such as `metadata.call_name`. */
   readonly path: string
   readonly value: unknown
 }
 
-const found = ({ containers }: TranscriptionForm, key: string): Found | undefined => {
+const findLabel = ({ containers }: TranscriptionForm, key: string): FoundLabel | undefined => {
   const container = containers.find(({ values }) => Object.hasOwn(values, key))
   return container && { path: `${container.name}.${key}`, value: container.values[key] }
 }
 
-const label = <E>(given: Found | undefined, maxLength: number, refuse: (message: string) => E) => {
-  if (given?.value === undefined) return Result.succeed(undefined)
-  return isLabel(given.value, maxLength)
-    ? Result.succeed(given.value)
-    : Result.fail(refuse(labelRule(given.path, maxLength)))
+const checkLabel = <E>(label: FoundLabel | undefined, maxLength: number, makeError: (message: string) => E) => {
+  if (label?.value === undefined) return Result.succeed(undefined)
+  return isLabel(label.value, maxLength)
+    ? Result.succeed(label.value)
+    : Result.fail(makeError(labelRule(label.path, maxLength)))
 }
 
 const invalid = (message: string) => Result.fail(InvalidRequest.of(message))
 
 const filePart = ({ complete, parts }: UploadedForm): Result.Result<FormPart, InvalidRequest> => {
   const file = parts.get("file")
-  // An audio file that is too large has an error of its own.
+  // A file that is too large also exceeds the form's limit; its own error is reported later.
   if (!complete && !(file !== undefined && file.size > maxFileBytes)) {
     return invalid(`The form must have at most ${maxFormBytes} bytes`)
   }
@@ -142,7 +143,7 @@ const filePart = ({ complete, parts }: UploadedForm): Result.Result<FormPart, In
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-const textsOf = ({ parts }: UploadedForm, serviceName: string) =>
+const readTexts = ({ parts }: UploadedForm, serviceName: string) =>
   Result.gen(function* () {
     const texts = new Map<string, string>()
     for (const name of [serviceName, ...textFields]) {
@@ -159,42 +160,42 @@ const textsOf = ({ parts }: UploadedForm, serviceName: string) =>
     return texts
   })
 
-const objectIn = (name: string, text: string): Result.Result<JsonObject, InvalidRequest> => {
+const jsonObject = (name: string, text: string): Result.Result<JsonObject, InvalidRequest> => {
   const parsed = JsonBody.parseJsonBody(text, name)
   if (Result.isFailure(parsed)) return invalid(parsed.failure.message)
   const value = parsed.success
   return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? // A non-null object that is no array.
+    ? // A value that is neither a primitive nor an array is an object.
       Result.succeed(value as JsonObject)
     : invalid(`${name} must be a JSON object`)
 }
 
-const languageIn = (text: string | undefined): Result.Result<string | undefined, InvalidRequest> => {
+const readLanguage = (text: string | undefined): Result.Result<string | undefined, InvalidRequest> => {
   const code = text?.toLowerCase() || undefined
   return code === undefined || isLanguageCode(code)
     ? Result.succeed(code)
     : invalid("language must be an ISO 639-1 code such as en")
 }
 
-/** A number as programs write it, which may be `1e-7`. */
+/** A number in the notation of JSON, such as `0.2` or `1e-7`. */
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i
 
-const temperatureIn = (text = "0"): Result.Result<number, InvalidRequest> => {
+const readTemperature = (text = "0"): Result.Result<number, InvalidRequest> => {
   const value = jsonNumber.test(text) ? Number(text) : Number.NaN
-  // The sum makes a zero of a negative zero.
+  // Adding zero turns -0 into 0.
   return value >= 0 && value <= 1
     ? Result.succeed(value + 0)
     : invalid("temperature must be a number from 0 to 1, such as 0.2")
 }
 
-/** The extension that counts, whatever its case. */
+/** The supported extension of a file name, in lower case. */
 const extensionOf = (filename: string): AudioExtension | undefined => {
   const dot = filename.lastIndexOf(".")
   const extension = dot === -1 ? undefined : filename.slice(dot + 1).toLowerCase()
   return audioExtensions.find((known) => known === extension)
 }
 
-const audioFile = ({ bytes, filename = "", size }: FormPart) => {
+const readFile = ({ bytes, filename = "", size }: FormPart) => {
   const extension = extensionOf(filename)
   if (extension === undefined) {
     return Result.fail(InvalidFileFormat.of(`file must have the extension ${audioExtensions.join(", ")}`))
@@ -204,8 +205,8 @@ const audioFile = ({ bytes, filename = "", size }: FormPart) => {
 }
 
 /**
- * The name without what some clients put into it: the path on their disk, quotes in disguise. Control characters, which
- * only an encoded name can have, would end the header that takes it to a provider.
+ * The name without what some clients add to it: the directory of the file and escaped quotes. Control characters, which
+ * only a percent-encoded name can contain, would end the header that carries the name to a provider.
  */
 const baseName = (filename: string): string =>
   filename

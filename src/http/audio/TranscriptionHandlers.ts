@@ -1,6 +1,6 @@
 /**
- * `POST /v1/audio/transcriptions`. A file is in memory from its upload to the end of its transcription, so only so many
- * requests get that far at a time, and the next one is refused before its body is read.
+ * `POST /v1/audio/transcriptions`. A file stays in memory from its upload until it is transcribed, so the number of
+ * requests in that state is limited, and a request beyond the limit is refused before its body is read.
  */
 import { hash } from "node:crypto"
 
@@ -20,7 +20,7 @@ import { ChooseTranscriptionTargets } from "../../gateway/ChooseTranscriptionTar
 import { TranscribeAudio, type TranscriptionCall, type TranscriptionResult } from "../../gateway/TranscribeAudio.ts"
 import type { RecordedAnswer } from "../../idempotency/IdempotentRequest.ts"
 import { RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
-import { CurrentRequest } from "../edge/CurrentRequest.ts"
+import { CurrentRequestId } from "../edge/Edge.ts"
 import * as Idempotency from "../edge/Idempotency.ts"
 import { withRetryAfter } from "../edge/ResponseHeaders.ts"
 import * as TranscriptionForm from "./TranscriptionForm.ts"
@@ -28,7 +28,7 @@ import * as UploadForm from "./UploadForm.ts"
 
 export interface TranscriptionOptions {
   readonly serviceName: string
-  /** Requests whose file may be in memory at a time. */
+  /** How many requests may have their file in memory at the same time. */
   readonly maxUploads: number
 }
 
@@ -36,16 +36,16 @@ export const transcriptionHandlersLayer = (options: TranscriptionOptions) =>
   HttpApiBuilder.group(Api, "audio", (handlers) =>
     Effect.gen(function* () {
       const audio = yield* TranscribeAudio
-      const transcribersOf = (yield* ChooseTranscriptionTargets).resolve
+      const { resolve } = yield* ChooseTranscriptionTargets
       const recorded = yield* RecordedAnswers
       const slots = yield* Semaphore.make(options.maxUploads)
-      const wanted = TranscriptionForm.partLimitFor(options.serviceName)
+      const partLimit = TranscriptionForm.partLimitFor(options.serviceName)
 
       const answer = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
         const key = yield* Effect.fromResult(Idempotency.idempotencyKeyIn(request.headers))
-        const upload = yield* UploadForm.readUpload(request, wanted)
+        const upload = yield* UploadForm.readUpload(request, partLimit)
         const form = yield* Effect.fromResult(TranscriptionForm.readTranscriptionForm(upload, options.serviceName))
-        const candidates = yield* transcribersOf(form.model)
+        const candidates = yield* resolve(form.model)
         const format = yield* Effect.fromResult(TranscriptionForm.formatOf(form))
         const labels = yield* Effect.fromResult(TranscriptionForm.labelsOf(form))
         const caller = yield* CurrentCaller
@@ -56,15 +56,15 @@ export const transcriptionHandlersLayer = (options: TranscriptionOptions) =>
           request: requestOf(form),
           ...labels
         })
-        const asked: Idempotency.OptionalIdempotentRequest = {
+        const idempotent: Idempotency.OptionalIdempotentRequest = {
           key,
-          body: key === undefined ? nothing : essenceOf(form, format, labels),
+          body: key === undefined ? emptyBody : fingerprintOf(form, format, labels),
           organization: caller.organization,
           endpoint: "audio.transcriptions",
-          request: yield* CurrentRequest
+          request: yield* CurrentRequestId
         }
-        const { body, contentType } = yield* Idempotency.answerOnce(recorded, asked, (id) =>
-          Effect.map(audio.transcribe(callOf(id)), answerIn[format])
+        const { body, contentType } = yield* Idempotency.answerOnce(recorded, idempotent, (id) =>
+          Effect.map(audio.transcribe(callOf(id)), answerAs[format])
         )
         return HttpServerResponse.uint8Array(body, { contentType })
       })
@@ -73,17 +73,17 @@ export const transcriptionHandlersLayer = (options: TranscriptionOptions) =>
         slots
           .withPermitsIfAvailable(1)(answer(request))
           .pipe(
-            Effect.flatMap(Option.match({ onNone: () => Effect.fail(busy()), onSome: Effect.succeed })),
+            Effect.flatMap(Option.match({ onNone: () => Effect.fail(tooManyUploads()), onSome: Effect.succeed })),
             withRetryAfter
           )
       )
     })
   )
 
-const busy = () =>
+const tooManyUploads = () =>
   RateLimitExceeded.of("Too many files are being transcribed at the moment; try again", Duration.seconds(1))
 
-const nothing = new Uint8Array()
+const emptyBody = new Uint8Array()
 
 const requestOf = (form: TranscriptionForm.TranscriptionForm): TranscriptionRequest => ({
   file: form.file,
@@ -94,10 +94,10 @@ const requestOf = (form: TranscriptionForm.TranscriptionForm): TranscriptionRequ
 })
 
 /**
- * What makes a request the same as an earlier one. Not its bytes: a client that repeats a form parts it by another
- * boundary.
+ * Identifies the content of a form, so that a repeated request can be recognised. The bytes of the body would not do,
+ * because a client that sends the same form again separates its parts by another boundary.
  */
-const essenceOf = (
+const fingerprintOf = (
   { file, language, model, prompt, temperature }: TranscriptionForm.TranscriptionForm,
   format: TranscriptionForm.TranscriptionFormat,
   { callName, endUserId }: TranscriptionForm.Labels
@@ -124,9 +124,9 @@ const bodyOf = ({ cost, length, text, usage }: TranscriptionResult): Wire.Transc
   }
 }
 
-const answerIn: {
-  readonly [Format in TranscriptionForm.TranscriptionFormat]: (transcribed: TranscriptionResult) => RecordedAnswer
+const answerAs: {
+  readonly [Format in TranscriptionForm.TranscriptionFormat]: (result: TranscriptionResult) => RecordedAnswer
 } = {
-  json: (transcribed) => ({ contentType: "application/json", body: Buffer.from(JSON.stringify(bodyOf(transcribed))) }),
+  json: (result) => ({ contentType: "application/json", body: Buffer.from(JSON.stringify(bodyOf(result))) }),
   text: ({ text }) => ({ contentType: "text/plain; charset=utf-8", body: Buffer.from(text) })
 }

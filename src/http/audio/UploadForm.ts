@@ -1,6 +1,6 @@
 /**
- * Reads a `multipart/form-data` body while it arrives. The rule: the memory of one upload is bounded by what its parts
- * may have, however it is cut into packets; what nobody asked for is counted and dropped.
+ * Reads a `multipart/form-data` body while it arrives. The memory of one upload is bounded by the limits of its parts,
+ * however the body is divided into packets; parts that nobody asked for are counted and dropped.
  */
 import { Duration, Effect, Result, Stream } from "effect"
 import { type HttpServerError, type HttpServerRequest, MultipartParser } from "effect/http"
@@ -8,52 +8,52 @@ import { type HttpServerError, type HttpServerRequest, MultipartParser } from "e
 import { InvalidRequest } from "../../api/Errors.ts"
 import * as ResponseHeaders from "../edge/ResponseHeaders.ts"
 
-/** A part of the form, as far as it was received. */
+/** A part of the form, as far as it has been received. */
 export interface FormPart {
-  /** `undefined` when it was not sent as a file. */
+  /** `undefined` when the part was not sent as a file. */
   readonly filename: string | undefined
-  /** Bytes received. */
+  /** Number of bytes received, even if they were not kept. */
   readonly size: number
-  /** The content, or nothing when it has more bytes than are kept of such a part. */
+  /** The content; empty when it exceeds the limit of the part. */
   readonly bytes: Uint8Array
-  /** Parts of this name in the form; the first of them is this one. */
+  /** How many parts of this name the form has. Only the first of them is kept. */
   readonly times: number
 }
 
 export interface UploadedForm {
   readonly parts: ReadonlyMap<string, FormPart>
-  /** False when the form has more than `maxFormBytes`: what comes after them is not known. */
+  /** False when the form has more than `maxFormBytes`, so that its end was not read. */
   readonly complete: boolean
 }
 
-/** How many bytes of a part are kept; `undefined` when nobody wants to know of it. */
+/** How many bytes of a part to keep at most; `undefined` for a part that is to be ignored. */
 export type PartLimit = (name: string, filename: string | undefined) => number | undefined
 
-/** Bytes of a form, with its boundaries and headers and with what is dropped. */
+/** The limit in bytes on a whole form, including boundaries, headers and dropped parts. */
 export const maxFormBytes = 32 * 1024 * 1024
 export const maxParts = 64
-/** A client that sends nothing for so long is given up. */
-const longestSilence = Duration.seconds(10)
-/** And so is one that drips. Node's own limit comes after it, and would close the connection without a word. */
-const longestUpload = Duration.seconds(290)
+/** How long a client may send nothing before its request is refused. */
+const silenceTimeout = Duration.seconds(10)
+/** How long the whole body may take. Node's own limit comes later and would close the connection without an answer. */
+const uploadTimeout = Duration.seconds(290)
 
-/** The form that a request carries. Refuses what is no form, and a client that stops sending. */
+/** Reads the form of a request. Fails when the body is not a form, or when the client stops sending or is too slow. */
 export const readUpload = Effect.fnUntraced(function* (
   request: HttpServerRequest.HttpServerRequest,
-  wanted: PartLimit
+  partLimit: PartLimit
 ) {
   const contentType = request.headers["content-type"] ?? ""
   if (!/^\s*multipart\/form-data\s*(?:;|$)/i.test(contentType)) {
     return yield* InvalidRequest.of("The request body must be multipart/form-data, with the audio in the file `file`")
   }
-  const reader = new FormReader(contentType, wanted, Number(request.headers["content-length"] ?? Number.NaN))
+  const reader = new FormReader(contentType, partLimit, Number(request.headers["content-length"] ?? Number.NaN))
   yield* request.stream.pipe(
     Stream.mapError(unreadable),
-    Stream.timeoutOrElse({ duration: longestSilence, orElse: () => Stream.fromEffect(stalled) }),
+    Stream.timeoutOrElse({ duration: silenceTimeout, orElse: () => Stream.fromEffect(stalled) }),
     Stream.runForEachWhile((bytes) =>
-      Effect.suspend(() => (reader.write(bytes) ? Effect.succeed(true) : Effect.as(lastOfConnection, false)))
+      Effect.suspend(() => (reader.write(bytes) ? Effect.succeed(true) : Effect.as(closeConnection, false)))
     ),
-    Effect.timeoutOrElse({ duration: longestUpload, orElse: () => tooSlow })
+    Effect.timeoutOrElse({ duration: uploadTimeout, orElse: () => tooSlow })
   )
   return yield* Effect.fromResult(reader.end())
 })
@@ -61,38 +61,38 @@ export const readUpload = Effect.fnUntraced(function* (
 const unreadable = (_error: HttpServerError.HttpServerError) =>
   InvalidRequest.of("The request body could not be read to its end")
 
-/** What a client has yet to send of a body that nobody reads on would stand before its next request. */
-const lastOfConnection = ResponseHeaders.addHeaders({ connection: "close" })
+/** The unread rest of a body would be taken for the next request on the connection, so the connection has to close. */
+const closeConnection = ResponseHeaders.addHeaders({ connection: "close" })
 
-const givenUp = (message: string) => Effect.andThen(lastOfConnection, Effect.fail(InvalidRequest.of(message)))
+const refuse = (message: string) => Effect.andThen(closeConnection, Effect.fail(InvalidRequest.of(message)))
 
-const stalled = givenUp(`The request body stopped arriving for ${Duration.toSeconds(longestSilence)} seconds`)
-const tooSlow = givenUp(`The request body did not arrive within ${Duration.toSeconds(longestUpload)} seconds`)
+const stalled = refuse(`The request body stopped arriving for ${Duration.toSeconds(silenceTimeout)} seconds`)
+const tooSlow = refuse(`The request body did not arrive within ${Duration.toSeconds(uploadTimeout)} seconds`)
 
-/** Takes a form in pieces of any size. */
+/** Reads a form that is written to it in pieces of any size. */
 export class FormReader {
   private readonly parser: MultipartParser.Parser
-  private readonly wanted: PartLimit
+  private readonly partLimit: PartLimit
   private readonly declaredBytes: number
-  private readonly parts = new Map<string, Incoming>()
+  private readonly parts = new Map<string, IncomingPart>()
   private bytes = 0
   private closed = false
   private fault: string | undefined
 
-  /** `declaredBytes` is the body's length as its headers say, or NaN. */
-  constructor(contentType: string, wanted: PartLimit, declaredBytes: number) {
-    this.wanted = wanted
+  /** `declaredBytes` is the length of the body by its `content-length` header, or NaN. */
+  constructor(contentType: string, partLimit: PartLimit, declaredBytes: number) {
+    this.partLimit = partLimit
     this.declaredBytes = declaredBytes
     this.parser = MultipartParser.make({
       headers: { "content-type": contentType },
       maxParts,
-      // Every part is taken as a file, because the parser collects the content of others by itself.
+      // Every part is treated as a file, because the parser would buffer the content of other parts without a limit.
       isFile: () => true,
       onField: () => {},
       onFile: (info) => this.open(info),
       onError: (error) => {
-        // After the last boundary anything may follow, and means nothing.
-        if (!this.closed) this.fault ??= explain(error)
+        // Whatever follows the last boundary is to be ignored.
+        if (!this.closed) this.fault ??= messageFor(error)
       },
       onDone: () => {
         this.closed = true
@@ -100,13 +100,14 @@ export class FormReader {
     })
   }
 
-  /** False when no more is wanted: the form is too large, or already known to be none. */
+  /** Returns false when the rest need not be read: the form is too large, or it has been found to be malformed. */
   write(bytes: Uint8Array): boolean {
     this.bytes += bytes.length
     if (!this.closed && this.bytes <= maxFormBytes) this.parser.write(bytes)
     return this.bytes <= maxFormBytes && this.fault === undefined
   }
 
+  /** The form, once the body has ended or `write` has returned false. */
   end(): Result.Result<UploadedForm, InvalidRequest> {
     const complete = this.bytes <= maxFormBytes
     if (complete && !this.closed) this.parser.end()
@@ -116,14 +117,14 @@ export class FormReader {
   }
 
   private open({ filename, name }: MultipartParser.PartInfo): (bytes: Uint8Array | null) => void {
-    const limit = this.wanted(name, filename)
+    const limit = this.partLimit(name, filename)
     if (limit === undefined || this.closed) return ignore
     const earlier = this.parts.get(name)
     if (earlier !== undefined) {
       earlier.times++
       return ignore
     }
-    const part = new Incoming(filename, limit, this.declaredBytes)
+    const part = new IncomingPart(filename, limit, this.declaredBytes)
     this.parts.set(name, part)
     return (bytes) => part.add(bytes)
   }
@@ -132,44 +133,44 @@ export class FormReader {
 const ignore = () => {}
 
 /**
- * A part on its way. Its bytes are copied into place at once: a list of what the network delivered would have an object
- * for each byte of a client that sends them singly.
+ * A part that is being received. Its bytes are copied into one buffer at once, because a list of the received pieces would
+ * have one object per byte of a client that sends single bytes.
  */
-class Incoming implements FormPart {
+class IncomingPart implements FormPart {
   readonly filename: string | undefined
   size = 0
   times = 1
   private readonly limit: number
-  private readonly room: number
-  private kept: Uint8Array | undefined
+  private readonly capacity: number
+  private buffer: Uint8Array | undefined
 
   constructor(filename: string | undefined, limit: number, declaredBytes: number) {
     this.filename = filename
     this.limit = limit
-    // Memory that is not written to takes no place, so a part of unknown size may have all it is allowed.
-    this.room = declaredBytes < limit ? declaredBytes : limit
+    // Unwritten memory is not committed by the system, so a part of unknown size gets a buffer of its full limit.
+    this.capacity = declaredBytes < limit ? declaredBytes : limit
   }
 
-  /** `null` is the end. */
+  /** Takes the next piece of the content; the parser passes `null` at the end of the part. */
   add(bytes: Uint8Array | null): void {
     if (bytes === null) return
     const size = this.size + bytes.length
-    if (size > this.limit) this.kept = undefined
+    if (size > this.limit) this.buffer = undefined
     else {
-      this.kept ??= Buffer.allocUnsafeSlow(this.room)
-      this.kept.set(bytes, this.size)
+      this.buffer ??= Buffer.allocUnsafeSlow(this.capacity)
+      this.buffer.set(bytes, this.size)
     }
     this.size = size
   }
 
   get bytes(): Uint8Array {
-    return this.kept?.subarray(0, this.size) ?? nothing
+    return this.buffer?.subarray(0, this.size) ?? emptyContent
   }
 }
 
-const nothing = new Uint8Array()
+const emptyContent = new Uint8Array()
 
-const explain = (error: MultipartParser.MultipartError): string => {
+const messageFor = (error: MultipartParser.MultipartError): string => {
   switch (error._tag) {
     case "InvalidBoundary":
       return "The content type of the request names no boundary"

@@ -1,6 +1,6 @@
 /**
- * Chat answers as clients read them, written by hand: one object for a plain answer, one line per chunk for a stream.
- * Keys without a value are left out; a literal `tool_calls: null` breaks published clients.
+ * Encodes chat answers for the wire by hand: one object for a plain answer, one `data:` line per chunk of a stream. Members
+ * without a value are left out, because a literal `tool_calls: null` breaks published clients.
  */
 import type { CompletionUsage as WireUsage } from "../../api/ChatCompletion.ts"
 import type { Completion, FinishReason } from "../../domain/Completion.ts"
@@ -12,19 +12,19 @@ import type { RoutingSummary, PlainAnswer } from "../../gateway/CompleteChat.ts"
 import type { Delta } from "../../gateway/Meter.ts"
 import type { StreamItem } from "../../gateway/Settlement.ts"
 
-/** What all chunks of one answer share. */
+/** The members that an answer, or all chunks of one, have in common. */
 export interface Envelope {
   readonly id: RequestId
   readonly createdSeconds: number
   readonly serviceName: string
-  /** Names the configuration that answered; clients insist on a string. */
+  /** `system_fingerprint`: identifies the catalog version. Published clients require a string. */
   readonly fingerprint: string
 }
 
-/** The id a client sees. */
+/** The `id` of the answer, as the client sees it. */
 export const completionId = (id: RequestId): string => `chatcmpl-${id}`
 
-/** The request id within a completion id, or the text itself when it has no such prefix. */
+/** The request id in a completion id; text without the prefix is returned unchanged. */
 export const requestIdIn = (id: string): string => id.replace(/^chatcmpl-/, "")
 
 const routingBody = (routing: RoutingSummary) => ({
@@ -57,18 +57,18 @@ const toolCallBody = (call: Completion["toolCalls"][number]) => ({
 
 const messageBody = (completion: Completion) => ({
   role: "assistant",
-  content: saysNothing(completion) ? null : completion.content,
+  content: hasNullContent(completion) ? null : completion.content,
   refusal: completion.refusal === "" ? null : completion.refusal,
   ...(completion.toolCalls.length > 0 && { tool_calls: completion.toolCalls.map(toolCallBody) }),
   ...(completion.reasoning !== "" && { reasoning: completion.reasoning }),
   ...(completion.reasoningDetails.length > 0 && { reasoning_details: completion.reasoningDetails })
 })
 
-/** Beside tool calls content is null by the contract, and beside a refusal as OpenAI sends it. */
-const saysNothing = ({ content, refusal, toolCalls }: Completion): boolean =>
+/** Beside tool calls `content` is null by the contract, and beside a refusal because OpenAI sends it so. */
+const hasNullContent = ({ content, refusal, toolCalls }: Completion): boolean =>
   toolCalls.length > 0 || (refusal !== "" && content === "")
 
-/** The body of a plain answer. */
+/** The body of a plain answer, a `ChatCompletion` of the API. */
 export const completionBody = (envelope: Envelope, answer: PlainAnswer) => ({
   id: completionId(envelope.id),
   object: "chat.completion",
@@ -80,50 +80,54 @@ export const completionBody = (envelope: Envelope, answer: PlainAnswer) => ({
   [envelope.serviceName]: routingBody(answer.routing)
 })
 
-/** Reasoning with the blocks that carry the same text, in one chunk. */
-interface Thought {
-  readonly type: "thought"
+/** Reasoning text together with the blocks that carry the same text; they are sent in one chunk. */
+interface DetailedReasoning {
+  readonly type: "detailed_reasoning"
   readonly text: string
   readonly details: ReadonlyArray<ReasoningDetail>
 }
-export type Written = StreamItem | Thought
+
+/** What one chunk is made of. */
+export type ChunkItem = StreamItem | DetailedReasoning
 
 /**
- * Items that arrived together, as they are to be written. A client that shows `reasoning_details` where there are any,
- * and `reasoning` elsewhere, would show a thought twice if the two came in chunks of their own.
+ * Joins reasoning text with the blocks that arrived together with it. Some clients show `reasoning_details` where there
+ * are any and `reasoning` elsewhere; in separate chunks they would show the same text twice.
  */
-export const joinThoughts = (items: ReadonlyArray<StreamItem>): ReadonlyArray<Written> => {
+export const joinReasoning = (items: ReadonlyArray<StreamItem>): ReadonlyArray<ChunkItem> => {
   if (!items.some(({ type }) => type === "reasoning")) return items
-  const written: Array<Written> = []
+  const joined: Array<ChunkItem> = []
   for (const item of items) {
-    const last = written.at(-1)
-    if (item.type !== "detail") written.push(item)
-    else if (last?.type === "thought") written.splice(-1, 1, { ...last, details: [...last.details, item.detail] })
-    else if (last?.type === "reasoning" && tells(item.detail, last.text))
-      written.splice(-1, 1, { type: "thought", text: last.text, details: [item.detail] })
-    else written.push(item)
+    const last = joined.at(-1)
+    if (item.type !== "detail") joined.push(item)
+    else if (last?.type === "detailed_reasoning") {
+      joined.splice(-1, 1, { ...last, details: [...last.details, item.detail] })
+    } else if (last?.type === "reasoning" && repeatsText(item.detail, last.text)) {
+      joined.splice(-1, 1, { type: "detailed_reasoning", text: last.text, details: [item.detail] })
+    } else joined.push(item)
   }
-  return written
+  return joined
 }
 
-/** A block may come with the text it carries, or later with all that was told before it. */
-const tells = ({ summary, text }: ReasoningDetail, told: string): boolean => {
+/** True for a block whose own text is the reasoning text, or its beginning. */
+const repeatsText = ({ summary, text }: ReasoningDetail, reasoning: string): boolean => {
   const carried = typeof text === "string" ? text : summary
-  return typeof carried === "string" && carried !== "" && told.startsWith(carried)
+  return typeof carried === "string" && carried !== "" && reasoning.startsWith(carried)
 }
 
-/** `data: …` lines of one streamed answer. */
+/** Encodes one streamed answer. Every method returns complete `data:` lines, each with the empty line that ends it. */
 export interface ChunkWriter {
   /** The chunk that opens the stream, with the routing metadata. */
   readonly first: () => string
-  readonly item: (item: Written) => string
+  readonly item: (item: ChunkItem) => string
 }
 
-export const done = "data: [DONE]\n\n"
-/** A comment: clients skip it, load balancers see that the connection lives. */
-export const keepAlive = ": keep-alive\n\n"
+/** Ends every stream. */
+export const doneLine = "data: [DONE]\n\n"
+/** A comment of server-sent events: clients skip it, and load balancers see that the connection is alive. */
+export const keepAliveComment = ": keep-alive\n\n"
 
-/** Everything that never changes is serialised once, so that a chunk costs one small `JSON.stringify`. */
+/** Whatever is the same in all chunks is serialised once, so that a chunk costs one small `JSON.stringify`. */
 export const chunkWriter = (
   envelope: Envelope,
   answer: { readonly model: string; readonly routing: RoutingSummary }
@@ -158,7 +162,7 @@ export const chunkWriter = (
   }
 }
 
-const deltaBody = (delta: Delta | Thought): object => {
+const deltaBody = (delta: Delta | DetailedReasoning): object => {
   switch (delta.type) {
     case "text":
       return { content: delta.text }
@@ -166,7 +170,7 @@ const deltaBody = (delta: Delta | Thought): object => {
       return { reasoning: delta.text }
     case "detail":
       return { reasoning_details: [delta.detail] }
-    case "thought":
+    case "detailed_reasoning":
       return { reasoning: delta.text, reasoning_details: delta.details }
     case "refusal":
       return { refusal: delta.text }

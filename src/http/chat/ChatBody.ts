@@ -1,6 +1,6 @@
 /**
- * From the body of a chat request to what the gateway works with: the contract's checks in the contract's order, its
- * aliases and defaults applied. Every refusal names the field and the rule, and none of them quotes the conversation.
+ * Reads and checks the body of a chat request, in the order that the contract gives to its errors. Every error names the
+ * field and the rule, and none of them quotes the conversation.
  */
 import { Exit, Result, Schema, SchemaIssue } from "effect"
 
@@ -12,47 +12,50 @@ import { isLabel, labelRule, maxCallNameLength } from "../edge/Labels.ts"
 import { cacheTtlOf, chatInputOf, type RequestContext } from "./ChatInputFromWire.ts"
 
 export type BodyError = InvalidRequest | InvalidModel | InvalidCallName | UnsupportedParameter
-const maxSessionLength = 256
+
+/** In UTF-16 code units. */
+const maxSessionIdLength = 256
 
 type Fields = { readonly [name: string]: unknown }
 
-/** Reads, checks and translates. */
-export const readChatBody = (text: string, surroundings: RequestContext): Result.Result<ChatInput, BodyError> => {
+/** Parses, checks and translates a body. */
+export const readChatBody = (text: string, context: RequestContext): Result.Result<ChatInput, BodyError> => {
   const parsed = JsonBody.parseJsonBody(text)
   if (Result.isFailure(parsed)) return Result.fail(InvalidRequest.of(parsed.failure.message))
   const fields = parsed.success
   if (typeof fields !== "object" || fields === null || Array.isArray(fields)) {
     return Result.fail(InvalidRequest.of("The request body must be a JSON object"))
   }
-  // A non-null object that is no array.
-  return check(fields as Fields, surroundings)
+  // A value that is neither a primitive nor an array is an object.
+  return check(fields as Fields, context)
 }
 
-const check = (fields: Fields, surroundings: RequestContext): Result.Result<ChatInput, BodyError> => {
-  const refused = unsupported(fields) ?? badCallName(fields["metadata"]) ?? badSessionHeader(surroundings.sessionHeader)
-  if (refused !== undefined) return Result.fail(refused)
+const check = (fields: Fields, context: RequestContext): Result.Result<ChatInput, BodyError> => {
+  const error = unsupportedParameter(fields) ?? badCallName(fields["metadata"]) ?? badSession(context.sessionHeader)
+  if (error !== undefined) return Result.fail(error)
+  // A model that is not text is reported last, as an unknown model would be.
   const modelIsText = fields["model"] === undefined || fields["model"] === null || typeof fields["model"] === "string"
   const decoded = decode(modelIsText ? fields : { ...fields, model: null })
-  if (Exit.isFailure(decoded)) return Result.fail(InvalidRequest.of(explain(decoded)))
+  if (Exit.isFailure(decoded)) return Result.fail(InvalidRequest.of(firstIssue(decoded)))
   const wire = decoded.value
   const inconsistent = badToolReferences(wire) ?? badCacheControl(wire)
   if (inconsistent !== undefined) return Result.fail(InvalidRequest.of(inconsistent))
   if (!modelIsText) return Result.fail(InvalidModel.of("model must be the id of a model, as text"))
-  return Result.succeed(chatInputOf(wire, surroundings))
+  return Result.succeed(chatInputOf(wire, context))
 }
 
 const decode = Schema.decodeUnknownExit(Wire)
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 
-const refusedParameters = ["audio", "web_search_options", "functions", "function_call"] as const
+const unsupportedParameters = ["audio", "web_search_options", "functions", "function_call"] as const
 
-const unsupported = (fields: Fields): UnsupportedParameter | undefined => {
+const unsupportedParameter = (fields: Fields): UnsupportedParameter | undefined => {
   if (typeof fields["n"] === "number" && fields["n"] > 1) {
     return UnsupportedParameter.of("n must be 1 or omitted: exactly one choice is returned")
   }
-  for (const name of refusedParameters) {
-    if (isGiven(fields[name])) return UnsupportedParameter.of(`${name} is not supported${insteadOf[name] ?? ""}`)
+  for (const name of unsupportedParameters) {
+    if (isGiven(fields[name])) return UnsupportedParameter.of(`${name} is not supported${alternatives[name] ?? ""}`)
   }
   const modalities = fields["modalities"]
   return Array.isArray(modalities) && modalities.includes("audio")
@@ -60,7 +63,7 @@ const unsupported = (fields: Fields): UnsupportedParameter | undefined => {
     : undefined
 }
 
-const insteadOf: { readonly [name: string]: string } = {
+const alternatives: { readonly [name: string]: string } = {
   functions: "; use tools",
   function_call: "; use tool_choice"
 }
@@ -74,9 +77,9 @@ const badCallName = (metadata: unknown): InvalidCallName | undefined => {
     : InvalidCallName.of(labelRule("metadata.call_name", maxCallNameLength))
 }
 
-const badSessionHeader = (header: string | undefined): InvalidRequest | undefined =>
-  header !== undefined && header.length > maxSessionLength
-    ? InvalidRequest.of(`x-session-id must have at most ${maxSessionLength} characters`)
+const badSession = (header: string | undefined): InvalidRequest | undefined =>
+  header !== undefined && header.length > maxSessionIdLength
+    ? InvalidRequest.of(`x-session-id must have at most ${maxSessionIdLength} characters`)
     : undefined
 
 /** A tool result must answer an earlier call, and a forced tool must be among the tools. */
@@ -113,17 +116,17 @@ const badCacheControl = (wire: Wire): string | undefined => {
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1()
 
-/** `messages[0].content: Missing key`, for the first thing that is wrong. */
-const explain = (exit: Exit.Failure<unknown, Schema.SchemaError>): string => {
+/** The path and the message of the first schema issue, such as `messages[0].content: Missing key`. */
+const firstIssue = (exit: Exit.Failure<unknown, Schema.SchemaError>): string => {
   const error = exit.cause.reasons.flatMap((reason) => (reason._tag === "Fail" ? [reason.error] : []))[0]
   const first = error === undefined ? undefined : format(error.issue).issues[0]
   if (first === undefined) return "The request body is not a valid chat request"
-  const path = (first.path ?? []).reduce<string>((shown, segment) => {
+  const path = (first.path ?? []).reduce<string>((written, segment) => {
     const key = typeof segment === "object" ? segment.key : segment
-    if (typeof key === "number") return `${shown}[${key}]`
-    return shown === "" ? String(key) : `${shown}.${String(key)}`
+    if (typeof key === "number") return `${written}[${key}]`
+    return written === "" ? String(key) : `${written}.${String(key)}`
   }, "")
-  // `null` means omitted, so it is not what was expected.
+  // `null` means omitted, so the message must not list it among the expected values.
   const message = first.message.replaceAll(/ \| null\b/g, "")
   return path === "" ? message : `${path}: ${message}`
 }

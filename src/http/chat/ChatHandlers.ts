@@ -1,5 +1,8 @@
-/** `POST /v1/chat/completions`: reads the body itself, so that its checks come in the contract's order. */
-import { Clock, type Duration, Effect } from "effect"
+/**
+ * `POST /v1/chat/completions`. The handler reads and checks the body itself, because the checks must come in the order of
+ * the contract.
+ */
+import { Clock, Duration, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 
@@ -11,8 +14,8 @@ import type { ChatCall } from "../../gateway/ChatCall.ts"
 import { CompleteChat } from "../../gateway/CompleteChat.ts"
 import type { RecordedAnswer } from "../../idempotency/IdempotentRequest.ts"
 import { RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
-import { CurrentRequest } from "../edge/CurrentRequest.ts"
 import { Drain } from "../edge/Drain.ts"
+import { CurrentRequestId } from "../edge/Edge.ts"
 import * as Idempotency from "../edge/Idempotency.ts"
 import { withRetryAfter } from "../edge/ResponseHeaders.ts"
 import { type Envelope, completionBody } from "./ChatAnswer.ts"
@@ -21,9 +24,10 @@ import * as ChatStream from "./ChatStream.ts"
 
 export interface ChatOptions {
   readonly serviceName: string
-  /** Silence on a stream after which the client gets a comment. */
-  readonly keepAliveEvery: Duration.Duration
 }
+
+/** How long a stream may be silent before a comment is sent; load balancers close a connection after sixty seconds. */
+const keepAliveEvery = Duration.seconds(10)
 
 export const chatHandlersLayer = (options: ChatOptions) =>
   HttpApiBuilder.group(Api, "chat", (handlers) =>
@@ -31,7 +35,7 @@ export const chatHandlersLayer = (options: ChatOptions) =>
       const chat = yield* CompleteChat
       const recorded = yield* RecordedAnswers
       const { version } = yield* Catalog
-      const closing = yield* Drain
+      const { signal: drainSignal } = yield* Drain
       const autoModel = `${options.serviceName}-auto`
 
       return handlers.handleRaw(
@@ -39,8 +43,8 @@ export const chatHandlersLayer = (options: ChatOptions) =>
         Effect.fnUntraced(function* ({ request }) {
           const key = yield* Effect.fromResult(Idempotency.idempotencyKeyIn(request.headers))
           const body = new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
-          const surroundings = { autoModel, sessionHeader: request.headers["x-session-id"] }
-          const input = yield* Effect.fromResult(ChatBody.readChatBody(yield* textOf(body), surroundings))
+          const context = { autoModel, sessionHeader: request.headers["x-session-id"] }
+          const input = yield* Effect.fromResult(ChatBody.readChatBody(yield* utf8Text(body), context))
           const caller = yield* CurrentCaller
           const createdSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
           const callOf = (id: RequestId): ChatCall => ({ id, caller, input })
@@ -50,27 +54,27 @@ export const chatHandlersLayer = (options: ChatOptions) =>
             serviceName: options.serviceName,
             fingerprint: `fp_${version}`
           })
-          const asked: Idempotency.OptionalIdempotentRequest = {
+          const idempotent: Idempotency.OptionalIdempotentRequest = {
             key,
             body,
             organization: caller.organization,
             endpoint: "chat.completions",
-            request: yield* CurrentRequest
+            request: yield* CurrentRequestId
           }
           if (!input.stream) {
-            const answer = yield* Idempotency.answerOnce(recorded, asked, (id) =>
-              Effect.map(chat.complete(callOf(id)), (whole) => jsonOf(completionBody(envelopeOf(id), whole)))
+            const answer = yield* Idempotency.answerOnce(recorded, idempotent, (id) =>
+              Effect.map(chat.complete(callOf(id)), (plain) => jsonAnswer(completionBody(envelopeOf(id), plain)))
             )
             return HttpServerResponse.uint8Array(answer.body, { contentType: answer.contentType })
           }
-          const opening = Idempotency.streamOnce(recorded, asked, (id) =>
-            Effect.map(chat.stream(callOf(id), closing.signal), (answer) => ChatStream.framesOf(answer, envelopeOf(id)))
+          const opening = Idempotency.streamOnce(recorded, idempotent, (id) =>
+            Effect.map(chat.stream(callOf(id), drainSignal), (answer) => ChatStream.framesOf(answer, envelopeOf(id)))
           )
           return yield* ChatStream.respond(opening, {
-            envelope: envelopeOf(asked.request),
-            keepAliveEvery: options.keepAliveEvery,
+            envelope: envelopeOf(idempotent.request),
+            keepAliveEvery,
             requested: { model: input.model ?? "", routed: input.model === undefined },
-            closing: closing.signal
+            drainSignal
           })
         }, withRetryAfter)
       )
@@ -79,14 +83,14 @@ export const chatHandlersLayer = (options: ChatOptions) =>
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
-/** JSON is UTF-8; other bytes would reach the model as replacement characters, and nobody would know. */
-const textOf = (bytes: Uint8Array) =>
+/** JSON must be UTF-8. Other bytes would silently reach the model as replacement characters. */
+const utf8Text = (bytes: Uint8Array) =>
   Effect.try({
     try: () => utf8.decode(bytes),
     catch: () => InvalidRequest.of("The request body is not valid UTF-8")
   })
 
-const jsonOf = (body: unknown): RecordedAnswer => ({
+const jsonAnswer = (body: unknown): RecordedAnswer => ({
   contentType: "application/json",
   body: Buffer.from(JSON.stringify(body))
 })

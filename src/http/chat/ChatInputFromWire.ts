@@ -1,6 +1,6 @@
 /**
- * The translation of a valid chat body: wire spelling and aliases out, defaults in. `null` and absent become the same,
- * `developer` becomes `system`, `max_tokens` counts only without `max_completion_tokens`.
+ * Translates a valid chat body into the gateway's own form: aliases are resolved and defaults are filled in. `null` and
+ * absent mean the same, `developer` becomes `system`, and `max_tokens` counts only without `max_completion_tokens`.
  */
 import { Duration, Option } from "effect"
 
@@ -17,17 +17,24 @@ import type {
 import type { ReasoningFields } from "../../domain/Reasoning.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
 
-/** What the gateway is asked to do. */
-export const chatInputOf = (wire: Api.ChatCompletionRequest, surroundings: RequestContext): ChatInput => ({
-  model: wire.model === surroundings.autoModel ? undefined : (wire.model ?? undefined),
-  request: toRequest(wire, surroundings.sessionHeader),
+/** What a request's body means together with what is known beside it. */
+export interface RequestContext {
+  /** `<service>-auto`, the model name that lets the router choose. */
+  readonly autoModel: string
+  /** The value of the header `x-session-id`. */
+  readonly sessionHeader: string | undefined
+}
+
+export const chatInputOf = (wire: Api.ChatCompletionRequest, context: RequestContext): ChatInput => ({
+  model: wire.model === context.autoModel ? undefined : (wire.model ?? undefined),
+  request: toRequest(wire, context.sessionHeader),
   reasoning: toReasoning(wire),
   stream: wire.stream ?? false,
   callName: wire.metadata?.["call_name"] ?? undefined
 })
 
-/** Leaves out keys without a value, so that absent stays absent. */
-const given = <A extends object>(fields: A): { [K in keyof A]?: NonNullable<A[K]> } => {
+/** Leaves out members without a value, so that absent stays absent. */
+const present = <A extends object>(fields: A): { [K in keyof A]?: NonNullable<A[K]> } => {
   const kept: { [K in keyof A]?: NonNullable<A[K]> } = {}
   for (const key in fields) {
     const value = fields[key]
@@ -41,13 +48,13 @@ const toRequest = (wire: Api.ChatCompletionRequest, sessionHeader: string | unde
   tools: (wire.tools ?? []).map(({ function: tool }) => ({
     name: tool.name,
     parameters: tool.parameters,
-    ...given({ description: tool.description })
+    ...present({ description: tool.description })
   })),
   toolChoice: toToolChoice(wire.tool_choice),
   parallelToolCalls: wire.parallel_tool_calls ?? true,
   responseFormat: toResponseFormat(wire.response_format),
   stop: typeof wire.stop === "string" ? [wire.stop] : (wire.stop ?? []),
-  ...given({
+  ...present({
     maxOutputTokens: wire.max_completion_tokens ?? wire.max_tokens,
     temperature: wire.temperature,
     topP: wire.top_p,
@@ -56,7 +63,7 @@ const toRequest = (wire: Api.ChatCompletionRequest, sessionHeader: string | unde
     cacheControl: toCacheControl(wire.cache_control),
     promptCacheKey: wire.prompt_cache_key,
     promptCacheRetention: wire.prompt_cache_retention,
-    // An empty id names no conversation; sharing it would pin strangers' threads together.
+    // An empty id counts as none; otherwise unrelated conversations would share one session pin.
     sessionId: (wire.session_id ?? sessionHeader) || undefined
   })
 })
@@ -84,7 +91,7 @@ const toAssistant = (message: Extract<Api.ChatMessage, { role: "assistant" }>): 
     arguments: call.function.arguments
   })),
   reasoningDetails: message.reasoning_details ?? [],
-  ...given({ reasoning: message.reasoning })
+  ...present({ reasoning: message.reasoning })
 })
 
 const isText = (part: ContentPart): part is TextPart => part.type === "text"
@@ -95,11 +102,11 @@ const toParts = (content: Api.ChatMessage["content"]): ReadonlyArray<ContentPart
   return content.map((part): ContentPart => {
     switch (part.type) {
       case "text":
-        return { type: "text", text: part.text, ...given({ cacheControl: toCacheControl(part.cache_control) }) }
+        return { type: "text", text: part.text, ...present({ cacheControl: toCacheControl(part.cache_control) }) }
       case "refusal":
         return { type: "text", text: part.refusal }
       case "image_url":
-        return { type: "image", url: part.image_url.url, ...given({ detail: part.image_url.detail }) }
+        return { type: "image", url: part.image_url.url, ...present({ detail: part.image_url.detail }) }
       case "input_audio":
         return { type: "audio", ...part.input_audio }
     }
@@ -113,22 +120,22 @@ const toResponseFormat = (format: Api.ChatCompletionRequest["response_format"]):
   if (format === undefined || format === null) return { type: "text" }
   if (format.type !== "json_schema") return format
   const { description, name, schema, strict } = format.json_schema
-  return { type: "json_schema", name, schema, strict: strict ?? false, ...given({ description }) }
+  return { type: "json_schema", name, schema, strict: strict ?? false, ...present({ description }) }
 }
 
-/** Any `reasoning` object counts as present, also an empty one. */
+/** Any `reasoning` object counts as present, even an empty one. */
 const toReasoning = (wire: Api.ChatCompletionRequest): ReasoningFields => {
   const { reasoning } = wire
   return {
     ...(reasoning && {
-      reasoning: given({
+      reasoning: present({
         effort: reasoning.effort,
         maxTokens: reasoning.max_tokens,
         exclude: reasoning.exclude,
         enabled: reasoning.enabled
       })
     }),
-    ...given({ reasoningEffort: wire.reasoning_effort })
+    ...present({ reasoningEffort: wire.reasoning_effort })
   }
 }
 
@@ -139,25 +146,23 @@ const toCacheControl = (control: WireCacheControl): CacheControl | undefined => 
   return ttl === undefined || ttl === "malformed" ? undefined : { ttl }
 }
 
-const compact = /^(\d{1,6})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)$/i
+/** Durations such as `5m`, `1h` and `1 hour`; other notations are left to `Duration.fromInput`. */
+const durationText = /^(\d{1,6})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)$/i
 const secondsPer: { readonly [unit: string]: number } = { s: 1, m: 60, h: 3_600, d: 86_400 }
 
-/** The lifetime that providers know which is at most the one asked for: five minutes, or one hour. */
+/**
+ * The cache lifetime for a `cache_control`: providers know five minutes and one hour, and the longer one that is not above
+ * the requested lifetime is used, but at least five minutes.
+ */
 export const cacheTtlOf = (control: WireCacheControl): CacheControl["ttl"] | "malformed" | undefined => {
   if (control === undefined || control === null) return undefined
   if (control.ttl === undefined || control.ttl === null) return "5m"
-  const match = compact.exec(control.ttl.trim())
+  const match = durationText.exec(control.ttl.trim())
   const seconds =
     match === null
-      ? Option.map(Duration.fromInput(control.ttl as Duration.Input), Duration.toSeconds)
+      ? // Any text may be passed: `fromInput` returns none for what is not a duration.
+        Option.map(Duration.fromInput(control.ttl as Duration.Input), Duration.toSeconds)
       : Option.some(Number(match[1]) * (secondsPer[match[2]?.[0]?.toLowerCase() ?? ""] ?? 0))
   if (Option.isNone(seconds) || !(seconds.value > 0)) return "malformed"
   return seconds.value >= 3_600 ? "1h" : "5m"
-}
-
-export interface RequestContext {
-  /** `<service>-auto`. */
-  readonly autoModel: string
-  /** Header `x-session-id`. */
-  readonly sessionHeader: string | undefined
 }

@@ -1,7 +1,7 @@
 /**
- * A streamed answer as server-sent events. Nothing is sent before the first output, so until then a failure has its
- * true status; after ten seconds of silence the gate opens with a comment, and failover goes on behind it. Comments
- * then mark every further silence, so that no load balancer takes thinking for a dead connection.
+ * Sends a streamed answer as server-sent events. Nothing is sent before the first output, so that until then a failure
+ * gets its true HTTP status. After ten seconds without output the response begins with a comment, and failover goes on
+ * unseen. A further comment follows whenever the stream is silent for as long, so that no load balancer closes it.
  */
 import { Clock, Duration, Effect, Fiber, Option, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
@@ -9,38 +9,38 @@ import { HttpServerResponse } from "effect/http"
 import type { ChatError } from "../../api/Errors.ts"
 import type { StreamedAnswer } from "../../gateway/CompleteChat.ts"
 import type { DrainSignal } from "../../gateway/Settlement.ts"
-import { chunkWriter, done, type Envelope, joinThoughts, keepAlive } from "./ChatAnswer.ts"
+import { chunkWriter, doneLine, type Envelope, joinReasoning, keepAliveComment } from "./ChatAnswer.ts"
 
 export interface StreamOptions {
   readonly envelope: Envelope
-  /** Silence after which the client gets a comment. */
+  /** How long a silence may last before the client is sent a comment. */
   readonly keepAliveEvery: Duration.Duration
-  /** What to name in a chunk when no model answered. */
+  /** What an error chunk names when no model answered. */
   readonly requested: { readonly model: string; readonly routed: boolean }
-  /** From then on no answer begins. */
-  readonly closing: DrainSignal
+  /** Once it fails, no answer begins any more. */
+  readonly drainSignal: DrainSignal
 }
 
-/** What goes to the client at once. */
+/** A piece of the response body that is written in one go: one or more whole `data:` lines, or a comment. */
 export interface StreamFrame {
   readonly text: string
-  /** On the last one: the answer is complete and charged, or broke off. */
+  /** Present on the last frame: the answer is complete and charged, or it broke off. */
   readonly end?: "settled" | "broken"
 }
 
-/** The response, as soon as its status is known. */
+/** The response, as soon as its status is known. `opening` succeeds with the first output. */
 export const respond = Effect.fnUntraced(function* <R>(
   opening: Effect.Effect<Stream.Stream<StreamFrame>, ChatError, R>,
   options: StreamOptions
 ) {
-  const fiber = yield* Effect.forkScoped(Effect.raceFirst(opening, options.closing))
-  const early = yield* Fiber.join(fiber).pipe(Effect.timeoutOption(options.keepAliveEvery))
-  const frames = Option.match(early, {
-    onSome: (opened) => opened,
+  const fiber = yield* Effect.forkScoped(Effect.raceFirst(opening, options.drainSignal))
+  const opened = yield* Fiber.join(fiber).pipe(Effect.timeoutOption(options.keepAliveEvery))
+  const frames = Option.match(opened, {
+    onSome: (answer) => answer,
     onNone: () =>
       Stream.concat(
-        Stream.succeed<StreamFrame>({ text: keepAlive }),
-        Stream.unwrap(Effect.catch(Fiber.join(fiber), (error) => Effect.succeed(failedFrames(error, options))))
+        Stream.succeed<StreamFrame>({ text: keepAliveComment }),
+        Stream.unwrap(Effect.catch(Fiber.join(fiber), (error) => Effect.succeed(errorFrames(error, options))))
       )
   })
   const body = yield* withKeepAlive(frames, options)
@@ -50,48 +50,48 @@ export const respond = Effect.fnUntraced(function* <R>(
   })
 })
 
-/** An answer as its client reads it. */
+/** Encodes an answer. The first frame begins with the opening chunk, and the last one ends with `[DONE]`. */
 export const framesOf = (answer: StreamedAnswer, envelope: Envelope): Stream.Stream<StreamFrame> => {
   const writer = chunkWriter(envelope, answer)
   let started = false
-  // One frame per packet of the provider, not one per chunk.
+  // One frame per packet from the provider, rather than one per chunk, saves writes to the socket.
   return Stream.mapArray(answer.items, (items): readonly [StreamFrame] => {
     let text = started ? "" : writer.first()
     started = true
-    for (const item of joinThoughts(items)) text += writer.item(item)
+    for (const item of joinReasoning(items)) text += writer.item(item)
     const last = items.at(-1)?.type
-    return last === "settled" || last === "broken" ? [{ text: text + done, end: last }] : [{ text }]
+    return last === "settled" || last === "broken" ? [{ text: text + doneLine, end: last }] : [{ text }]
   })
 }
 
-/** The gate was already open: the status is gone, so the error goes into the stream. */
-const failedFrames = (error: ChatError, { envelope, requested }: StreamOptions): Stream.Stream<StreamFrame> => {
+/** The status has already been sent, so the error goes into the stream. */
+const errorFrames = (error: ChatError, { envelope, requested }: StreamOptions): Stream.Stream<StreamFrame> => {
   const writer = chunkWriter(envelope, {
     model: requested.model,
     routing: { routed: requested.routed, model: null, latencyMillis: null }
   })
-  return Stream.succeed({ text: writer.first() + writer.item({ type: "broken", error }) + done, end: "broken" })
+  return Stream.succeed({ text: writer.first() + writer.item({ type: "broken", error }) + doneLine, end: "broken" })
 }
 
-/** Adds a comment whenever a while passes without a frame. Nothing follows the last frame. */
+/** Adds a comment whenever `keepAliveEvery` passes without a frame. Nothing follows the last frame. */
 const withKeepAlive = Effect.fnUntraced(function* (frames: Stream.Stream<StreamFrame>, options: StreamOptions) {
   const clock = yield* Clock.Clock
   const everyMillis = Duration.toMillis(options.keepAliveEvery)
-  let quietSince = clock.currentTimeMillisUnsafe()
-  const marked = Stream.map(frames, (frame) => {
-    quietSince = clock.currentTimeMillisUnsafe()
+  let silentSince = clock.currentTimeMillisUnsafe()
+  const timed = Stream.map(frames, (frame) => {
+    silentSince = clock.currentTimeMillisUnsafe()
     return frame
   })
   const comment = Effect.gen(function* (): Effect.fn.Return<StreamFrame> {
     while (true) {
-      const leftMillis = quietSince + everyMillis - clock.currentTimeMillisUnsafe()
-      if (leftMillis <= 0) break
-      yield* Effect.sleep(leftMillis)
+      const remainingMillis = silentSince + everyMillis - clock.currentTimeMillisUnsafe()
+      if (remainingMillis <= 0) break
+      yield* Effect.sleep(remainingMillis)
     }
-    quietSince = clock.currentTimeMillisUnsafe()
-    return { text: keepAlive }
+    silentSince = clock.currentTimeMillisUnsafe()
+    return { text: keepAliveComment }
   })
-  return Stream.merge(marked, Stream.fromEffectRepeat(comment), { haltStrategy: "left" }).pipe(
+  return Stream.merge(timed, Stream.fromEffectRepeat(comment), { haltStrategy: "left" }).pipe(
     Stream.takeUntil(({ end }) => end !== undefined),
     Stream.map(({ text }) => text)
   )

@@ -1,6 +1,6 @@
 /**
- * Checks, in the contract's order, what can be said of a request before its body is read: the key (401), the key's
- * endpoint allowlist (403), its request rate (429).
+ * The checks that need nothing of a request's body, in the order of the contract: the API key (401), the key's endpoint
+ * allowlist (403), its rate limit (429).
  */
 import { Duration, Effect, Layer } from "effect"
 
@@ -17,7 +17,7 @@ export const authorizationLayer = Layer.effect(
     const keys = yield* ApiKeys
     const limits = yield* RateLimits
 
-    const limited = Effect.fnUntraced(function* (caller: Caller) {
+    const limitRate = Effect.fnUntraced(function* (caller: Caller) {
       const status = yield* limits
         .consume(caller)
         .pipe(
@@ -49,7 +49,7 @@ export const authorizationLayer = Layer.effect(
         if (name !== undefined && caller.endpoints?.has(name) === false) {
           return yield* EndpointNotAllowed.of(`This API key may not use ${name}`)
         }
-        yield* limited(caller)
+        yield* limitRate(caller)
         return yield* Effect.provideService(httpEffect, CurrentCaller, caller)
       }, ResponseHeaders.withRetryAfter)
     })
@@ -62,7 +62,7 @@ const rateLimitHeaders = (status: RateLimitStatus): Record<string, string> => ({
   "x-ratelimit-reset-requests": durationText(status.resetMillis)
 })
 
-/** As OpenAI writes durations in these headers: `120ms`, `6s`, `1m2s`. */
+/** A duration in the format that OpenAI uses in these headers: `120ms`, `6s`, `1m2s`. */
 const durationText = (millis: number): string => {
   if (millis < 1_000) return `${Math.ceil(millis)}ms`
   const seconds = Math.ceil(millis / 1_000)

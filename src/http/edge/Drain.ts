@@ -1,16 +1,16 @@
 /**
- * Tells open streams that the gateway will be gone in a moment, while there is still time to end them properly: a
- * stream must never just stop. It begins with the gateway's own end and comes shortly before the limit that cuts them.
+ * Ends open streams properly when the gateway shuts down. Shortly before the limit at which the server cuts connections,
+ * every open stream is told to send its last chunk, because a stream must never end without one.
  */
 import { Context, Deferred, Duration, Effect, Layer } from "effect"
 
 import { InternalError } from "../../api/Errors.ts"
 import type { DrainSignal } from "../../gateway/Settlement.ts"
 
-/** What is left for the last chunk when the signal comes. */
-const farewell = Duration.seconds(1)
+/** How long before the limit the signal comes: the time left to send the last chunk. */
+const timeForLastChunk = Duration.seconds(1)
 
-/** What requests are told that the gateway has no time to finish. */
+/** The error of requests that could not finish before the shutdown limit. */
 export const shutdownError = InternalError.of(
   "The gateway was stopped before the answer was complete; nothing was charged"
 )
@@ -19,10 +19,10 @@ export class Drain extends Context.Service<
   Drain,
   {
     readonly signal: DrainSignal
-    /** The gateway was asked to go: requests in flight have this long. */
+    /** Starts the shutdown: requests in flight may take up to `limit`. */
     readonly begin: (limit: Duration.Duration) => Effect.Effect<void>
   }
->()("tollgate/http/edge/Closing") {
+>()("tollgate/http/edge/Drain") {
   static readonly layer = Layer.effect(
     Drain,
     Effect.map(Deferred.make<never, InternalError>(), (closed) =>
@@ -30,11 +30,18 @@ export class Drain extends Context.Service<
         signal: Deferred.await(closed),
         begin: (limit) =>
           Deferred.fail(closed, shutdownError).pipe(
-            Effect.delay(Duration.subtract(limit, Duration.min(farewell, Duration.divideUnsafe(limit, 2)))),
+            Effect.delay(Duration.subtract(limit, Duration.min(timeForLastChunk, Duration.divideUnsafe(limit, 2)))),
             Effect.forkDetach,
             Effect.asVoid
           )
       })
     )
   )
+
+  /**
+   * Starts the drain when this layer closes. It has to be built after the server, so that it closes before the server
+   * begins to wait for the requests in flight.
+   */
+  static readonly layerBeginOnClose = ({ shutdownTimeout }: { readonly shutdownTimeout: Duration.Duration }) =>
+    Layer.effectDiscard(Effect.flatMap(Drain, ({ begin }) => Effect.addFinalizer(() => begin(shutdownTimeout))))
 }

@@ -1,68 +1,75 @@
 /**
- * What holds for every response, whatever route made it: a request id, a bound on the body, and an error body for
- * everything no endpoint declared (unknown route, wrong method, unreadable body, a defect of our own).
+ * What holds for every response, whichever route it comes from: a request id, a limit on the body, and an error body
+ * for everything that no endpoint declares (unknown route, wrong method, unreadable body, a defect of the gateway).
  */
-import { ByteSize, Cause, Effect, Layer, type Types } from "effect"
+import { ByteSize, Cause, Context, Effect, type Types } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 
-import { Api } from "../../api/Api.ts"
+import { Api, documentPaths } from "../../api/Api.ts"
 import { type ErrorCode, errorTable } from "../../api/Errors.ts"
-import { requestId } from "../../domain/Ids.ts"
-import { CurrentRequest } from "./CurrentRequest.ts"
+import { type RequestId, requestId } from "../../domain/Ids.ts"
+import { Deployment } from "../Deployment.ts"
 import { shutdownError } from "./Drain.ts"
 
+/** The id of the current request. It is sent back as `x-request-id` and names the hold, the charge and the receipt. */
+export const CurrentRequestId = Context.Reference<RequestId>("tollgate/http/edge/CurrentRequestId", {
+  // Only code outside a request sees the default, and nothing is billed there.
+  defaultValue: () => requestId("00000000-0000-0000-0000-000000000000")
+})
+
 export interface EdgeOptions {
+  /** The limit on every body but an upload, which has limits of its own. */
   readonly maxBodyBytes: number
-  /** The built-in simulated provider answers: every response says so. */
-  readonly sandbox: boolean
 }
 
-/** Applies to all routes of the server. */
+/** A middleware around all routes of the server. */
 export const edgeLayer = (options: EdgeOptions) =>
   HttpRouter.middleware(
     Effect.gen(function* () {
       const random = yield* SecureRandom.SecureRandom
+      const { sandbox } = yield* Deployment
       const maxBodySize = ByteSize.bytes(options.maxBodyBytes)
       return Effect.fnUntraced(function* <E, R>(
         httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
       ) {
         const id = requestId(yield* random.uuidV7())
         const response = yield* httpEffect.pipe(
-          Effect.onInterrupt(() => whenCutOff),
-          Effect.provideService(CurrentRequest, id),
+          Effect.onInterrupt(() => answerShutdown),
+          Effect.provideService(CurrentRequestId, id),
           Effect.provideService(HttpServerRequest.MaxBodySize, maxBodySize),
-          Effect.catchCause((cause) => undeclared(cause, options))
+          Effect.catchCause((cause) => undeclaredError(cause, options))
         )
         return HttpServerResponse.setHeaders(response, {
           "x-request-id": id,
-          ...(options.sandbox && { "x-tollgate-sandbox": "true" })
+          ...(sandbox && { "x-tollgate-sandbox": "true" })
         })
       })
     }),
     { global: true }
-  ).pipe(Layer.provide(SecureRandom.layerWebCrypto))
+  )
 
 /**
- * A request that outlives the shutdown limit is stopped, and the platform would answer it with an empty 503. (A client
- * that left is stopped as well; its status is another, and nobody reads its answer.)
+ * The platform would answer a request that outlives the shutdown limit with an empty 503. A request whose client left is
+ * interrupted as well, but with another status, and nobody reads its answer.
  */
-const whenCutOff = HttpEffect.appendPreResponseHandler((_request, response) =>
+const answerShutdown = HttpEffect.appendPreResponseHandler((_request, response) =>
   Effect.succeed(response.status === 503 ? errorResponse("internal_error", shutdownError.error.message) : response)
 )
 
 const errorResponse = (code: ErrorCode, message: string, headers: Record<string, string> = {}) =>
   HttpServerResponse.jsonUnsafe({ error: { code, message } }, { status: errorTable[code], headers })
 
-const undeclared = <E>(
+const undeclaredError = <E>(
   cause: Cause.Cause<E>,
   options: EdgeOptions
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled, HttpServerRequest.HttpServerRequest> =>
   Effect.gen(function* () {
+    // A cause that holds nothing but interruptions holds no error.
     if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause as Cause.Cause<never>)
     const request = yield* HttpServerRequest.HttpServerRequest
     const reason = httpErrorIn(cause)?.reason
-    if (reason?._tag === "RouteNotFound") return notFound(request)
+    if (reason?._tag === "RouteNotFound") return noSuchRoute(request)
     if (reason?._tag === "RequestParseError") {
       return reason.reason === "BodyTooLarge"
         ? errorResponse("request_too_large", `The request body must have at most ${options.maxBodyBytes} bytes`)
@@ -77,25 +84,27 @@ const httpErrorIn = (cause: Cause.Cause<unknown>): HttpServerError.HttpServerErr
     .flatMap((reason) => (reason._tag === "Fail" ? [reason.error] : reason._tag === "Die" ? [reason.defect] : []))
     .find(HttpServerError.isHttpServerError)
 
-interface Known {
-  readonly pattern: RegExp
+interface Route {
   readonly method: string
+  /** May have parameters, such as `:id`. */
+  readonly path: string
 }
 
-const knownRoutes: ReadonlyArray<Known> = [
-  ...Object.values(Api.groups).flatMap((group) =>
-    Object.values(group.endpoints).map((endpoint) => ({
-      pattern: new RegExp(`^${endpoint.path.replaceAll(/:[^/]+/g, "[^/]+")}$`),
-      method: endpoint.method
-    }))
-  ),
-  { pattern: /^\/(?:health\/(?:live|ready)|openapi\.json|docs)$/, method: "GET" }
+const routes: ReadonlyArray<Route> = [
+  ...Object.values(Api.groups).flatMap((group): ReadonlyArray<Route> => Object.values(group.endpoints)),
+  ...Object.values(documentPaths).map((path) => ({ method: "GET", path }))
 ]
 
-const notFound = (request: HttpServerRequest.HttpServerRequest): HttpServerResponse.HttpServerResponse => {
+const patterns = routes.map(({ method, path }) => ({
+  method,
+  pattern: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:[^/]+/g, "[^/]+")}$`)
+}))
+
+/** 405 where the path is known with other methods, else 404. */
+const noSuchRoute = (request: HttpServerRequest.HttpServerRequest): HttpServerResponse.HttpServerResponse => {
   const path = request.url.split("?")[0] ?? ""
-  const allowed = knownRoutes.filter((route) => route.pattern.test(path)).map((route) => route.method)
-  // The method is right but the path cannot be read: nothing is there.
+  const allowed = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
+  // A known method without a route means that the path has a parameter which cannot be decoded.
   return allowed.length === 0 || allowed.includes(request.method)
     ? errorResponse("not_found", "There is no such route; see /docs")
     : errorResponse("method_not_allowed", `Use ${allowed.join(" or ")} on this route`, { allow: allowed.join(", ") })

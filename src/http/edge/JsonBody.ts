@@ -1,13 +1,13 @@
 /**
- * Reads a JSON body with the errors a person can act on: where it is malformed, where a key is repeated, where it nests
- * too deep. `JSON.parse` would take the last of two equal keys in silence and let depth overflow a later stack.
+ * Parses a JSON body and reports faults that a client can act on: where it is malformed, which key is repeated, that it
+ * nests too deep. `JSON.parse` would silently keep the last of two equal keys, and depth could overflow the stack later.
  */
 import { Result } from "effect"
 
-/** Deeper than any tool schema seen in practice, far from any stack limit. */
+/** Deeper than any tool schema seen in practice, and far from the stack limit. */
 export const maxDepth = 128
 
-/** Objects and arrays in one body. A million empty ones are small as text and a gigabyte once they are parsed. */
+/** Limit on objects and arrays in one body: a million empty ones are short as text but take a gigabyte once parsed. */
 export const maxContainers = 250_000
 
 export interface BodyFault {
@@ -15,20 +15,20 @@ export interface BodyFault {
 }
 
 /**
- * The parsed value, or the first fault, said of the subject. Linear in the text; the inside of strings is skipped, not
- * walked.
+ * The parsed value, or the first fault, whose message begins with `subject`. Takes time linear in the text; the inside of
+ * strings is skipped.
  */
 export const parseJsonBody = (text: string, subject = "The request body"): Result.Result<unknown, BodyFault> => {
-  const fault = (words: string): BodyFault => ({ message: `${subject} ${words}` })
+  const fault = (problem: string): BodyFault => ({ message: `${subject} ${problem}` })
   if (text.trim() === "") return Result.fail(fault("is empty; expected a JSON object"))
-  // First, because a body of nothing but brackets would cost the parser a gigabyte.
+  // Checked before parsing, because a body of nothing but brackets would cost the parser a gigabyte.
   const found = structuralFault(text)
   return found === undefined
     ? Result.try({ try: () => JSON.parse(text) as unknown, catch: (cause) => fault(describe(cause)) })
     : Result.fail(fault(found))
 }
 
-/** V8 quotes the text around the error; a prompt must not travel in an error message, so only the position is kept. */
+/** V8 quotes the text around the error. A prompt must not appear in an error message, so only the position is kept. */
 const describe = (cause: unknown): string => {
   const position = /position (\d+)/.exec(cause instanceof Error ? cause.message : "")?.[1]
   return `is not valid JSON${position === undefined ? "" : ` (at character ${position})`}`
@@ -37,9 +37,9 @@ const describe = (cause: unknown): string => {
 const quote = 0x22
 const backslash = 0x5c
 
-/** Walks the text; what is not JSON at all is left to the parser. */
+/** Scans the brackets and keys. Text that is not JSON at all is left to the parser. */
 const structuralFault = (text: string): string | undefined => {
-  /** Keys seen per open object; `undefined` for an open array. */
+  /** The keys seen so far in each open object; `undefined` stands for an open array. */
   const open: Array<Set<string> | undefined> = []
   let expectsKey = false
   let containers = 0
@@ -50,7 +50,7 @@ const structuralFault = (text: string): string | undefined => {
         const keys = open.at(-1)
         if (expectsKey && keys !== undefined) {
           const key = unescaped(text.slice(at + 1, end))
-          if (keys.has(key)) return `repeats the key ${shown(key)} in one object`
+          if (keys.has(key)) return `repeats the key ${quotedKey(key)} in one object`
           keys.add(key)
           expectsKey = false
         }
@@ -82,7 +82,7 @@ const structuralFault = (text: string): string | undefined => {
   return undefined
 }
 
-/** Index of the quote that closes the string which opens at `start`. */
+/** Index of the quote that closes the string opened at `start`, or the end of the text. */
 const endOfString = (text: string, start: number): number => {
   let end = text.indexOf('"', start + 1)
   for (; end !== -1; end = text.indexOf('"', end + 1)) {
@@ -93,7 +93,7 @@ const endOfString = (text: string, start: number): number => {
   return text.length
 }
 
-/** Two spellings of one key are one key. */
+/** A key with its escapes resolved, because `"\u0061"` and `"a"` are the same key. */
 const unescaped = (key: string): string =>
   key.includes("\\")
     ? Result.getOrElse(
@@ -102,4 +102,4 @@ const unescaped = (key: string): string =>
       )
     : key
 
-const shown = (key: string): string => JSON.stringify(key.length > 64 ? `${key.slice(0, 64)}…` : key)
+const quotedKey = (key: string): string => JSON.stringify(key.length > 64 ? `${key.slice(0, 64)}…` : key)

@@ -1,33 +1,57 @@
 /**
- * Node's server, made to answer in the contract's words also what never becomes a request: bytes that are not HTTP,
- * headers beyond Node's limit, a request that does not arrive in time.
+ * Node's HTTP server. It answers with an error body of the contract even what never becomes a request: bytes that are not
+ * HTTP, headers beyond Node's limit, and a request that does not arrive in time.
  */
-import { randomUUID } from "node:crypto"
 import { createServer, type Server } from "node:http"
 import type { Duplex } from "node:stream"
 
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { type Duration, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+
 import { type ErrorCode, errorTable } from "../../api/Errors.ts"
 
-/** A server that does not listen yet. */
-export const createNodeServer = (): Server => createServer().on("clientError", answer)
+export interface ListenOptions {
+  readonly host: string
+  readonly port: number
+  /** How long requests in flight may take to finish when the server closes. */
+  readonly shutdownTimeout: Duration.Input
+}
 
-const messageOf: { readonly [code: string]: string } = {
+/** Listens on a socket for as long as the layer lives. */
+export const nodeServerLayer = ({ host, port, shutdownTimeout }: ListenOptions) =>
+  Layer.unwrap(
+    Effect.map(nodeServer, (server) =>
+      NodeHttpServer.layer(() => server, { host, port, gracefulShutdownTimeout: shutdownTimeout })
+    )
+  )
+
+/** Makes a server that does not listen yet. */
+export const nodeServer: Effect.Effect<Server, never, SecureRandom.SecureRandom> = Effect.gen(function* () {
+  const random = yield* SecureRandom.SecureRandom
+  const runSync = Effect.runSyncWith(yield* Effect.context<never>())
+  return createServer().on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (mayAnswer(error, socket)) socket.write(badRequest(error, runSync(random.uuidV7())))
+    socket.destroy(error)
+  })
+})
+
+/** False while a response is being sent, because further bytes would end up inside it. */
+const mayAnswer = (error: NodeJS.ErrnoException, socket: Duplex): boolean =>
+  socket.writable && !Reflect.get(socket, "_httpMessage") && error.code !== "ECONNRESET"
+
+const messages: { readonly [code: string]: string } = {
   HPE_HEADER_OVERFLOW: "The request headers are too large",
   HPE_CHUNK_EXTENSIONS_OVERFLOW: "The chunk extensions of the request body are too large",
   ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time"
 }
 
-const answer = (error: NodeJS.ErrnoException, socket: Duplex): void => {
-  // While a response is on its way, more bytes would end up inside it.
-  const answering = Boolean(Reflect.get(socket, "_httpMessage"))
-  if (socket.writable && !answering && error.code !== "ECONNRESET") {
-    const code: ErrorCode = "invalid_request"
-    const message = messageOf[error.code ?? ""] ?? "The request is not valid HTTP"
-    const body = JSON.stringify({ error: { code, message } })
-    socket.write(
-      `HTTP/1.1 ${errorTable[code]} Bad Request\r\nconnection: close\r\ncontent-type: application/json\r\n` +
-        `content-length: ${body.length}\r\nx-request-id: ${randomUUID()}\r\n\r\n${body}`
-    )
-  }
-  socket.destroy(error)
+const badRequest = (error: NodeJS.ErrnoException, requestId: string): string => {
+  const code: ErrorCode = "invalid_request"
+  const message = messages[error.code ?? ""] ?? "The request is not valid HTTP"
+  const body = JSON.stringify({ error: { code, message } })
+  return (
+    `HTTP/1.1 ${errorTable[code]} Bad Request\r\nconnection: close\r\ncontent-type: application/json\r\n` +
+    `content-length: ${body.length}\r\nx-request-id: ${requestId}\r\n\r\n${body}`
+  )
 }

@@ -1,16 +1,19 @@
-/** Headers for the response to the request in hand, whichever that will be: an answer or an error made of a failure. */
+/**
+ * Headers for the response to the current request. They are added whether the response will be an answer or an error
+ * that is made from a failure.
+ */
 import { Duration, Effect } from "effect"
 import { HttpEffect, HttpServerResponse } from "effect/http"
 
 import { RateLimitExceeded } from "../../api/Errors.ts"
 
-/** Adds to the response. */
+/** Adds headers to the response of the current request. */
 export const addHeaders = (headers: Record<string, string>) =>
   HttpEffect.appendPreResponseHandler((_request, response) =>
     Effect.succeed(HttpServerResponse.setHeaders(response, headers))
   )
 
-/** A 429 says when to come back, in whole seconds as the header wants them. */
+/** Adds `retry-after` to a 429, in whole seconds, which is the unit of that header. */
 export const withRetryAfter = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.tapError(effect, (error) =>
     error instanceof RateLimitExceeded && error.retryAfter !== undefined

@@ -1,4 +1,4 @@
-/** `GET /v1/generations/{id}`: a receipt, to the organization that paid for it. */
+/** `GET /v1/generations/{id}`: the receipt of a request. Only the organization that made the request can read it. */
 import { Effect, Option, Schema } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 
@@ -71,7 +71,7 @@ const toRouting = (routing: NonNullable<Receipt["routing"]>): NonNullable<(typeo
   excluded: routing.excluded
 })
 
-/** The buckets by their names in `tokens`, so that a charge can be recomputed from the two. */
+/** The wire names of the usage buckets, the same in `tokens` and in the rates, so that a charge can be recomputed. */
 const bucketNames: { readonly [bucket: string]: string } = {
   cacheRead: "cache_read",
   cacheWrite5m: "cache_write_5m",

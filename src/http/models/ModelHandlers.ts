@@ -1,4 +1,7 @@
-/** `GET /v1/models`: what can be called, made once at start, since the catalog never changes while it runs. */
+/**
+ * `GET /v1/models`: the models that can be called. The answers are built once at start, because the catalog does not
+ * change while the gateway runs.
+ */
 import { Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
@@ -45,7 +48,7 @@ const tokenPrice = ({ rates, tiers }: Price) => ({
   tiers: tiers.map((tier) => ({ input_tokens_above: tier.abovePromptTokens, ...pricesOf(tier.rates) }))
 })
 
-/** Price and limits, in tokens or in time. */
+/** The price and the limits of an endpoint, by the token or by the hour of audio. */
 const termsOf = ({ contextWindow, maxOutputTokens, price }: Endpoint) =>
   price.rates.audioHour === undefined
     ? {
@@ -58,7 +61,7 @@ const termsOf = ({ contextWindow, maxOutputTokens, price }: Endpoint) =>
         ...(price.minimumAudioMillis !== undefined && { minimum_audio_seconds: price.minimumAudioMillis / 1_000 })
       }
 
-/** The terms are those of the preferred endpoint. */
+/** A model with several endpoints is described by the price and the limits of the preferred one. */
 const factsOf = (model: Model): typeof ModelFacts.Type => {
   const [endpoint] = model.endpoints
   return {

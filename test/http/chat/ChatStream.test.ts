@@ -20,13 +20,13 @@ const options: StreamOptions = {
   },
   keepAliveEvery: Duration.seconds(10),
   requested: { model: "", routed: true },
-  closing: Effect.never
+  drainSignal: Effect.never
 }
 
-const closingAfter = (seconds: number) =>
+const drainAfter = (seconds: number) =>
   Effect.delay(Effect.fail(InternalError.of("The gateway was stopped")), Duration.seconds(seconds))
 
-const text = (words: string): StreamItem => ({ type: "text", text: words })
+const text = (content: string): StreamItem => ({ type: "text", text: content })
 const settled: StreamItem = { type: "settled", finishReason: "stop", usage: none, cost: picodollars(7n) }
 
 const answerOf = (items: Stream.Stream<StreamItem>): StreamedAnswer => ({
@@ -37,14 +37,14 @@ const answerOf = (items: Stream.Stream<StreamItem>): StreamedAnswer => ({
 
 const opened = (items: Stream.Stream<StreamItem>) => Effect.succeed(framesOf(answerOf(items), options.envelope))
 
-/** Each of them after a silence of so many seconds. */
+/** A stream of these items, each of them after a silence of so many seconds. */
 const paced = (...items: ReadonlyArray<readonly [seconds: number, item: StreamItem]>): Stream.Stream<StreamItem> =>
   Stream.mapEffect(Stream.fromIterable(items), ([seconds, item]) =>
     Effect.delay(Effect.succeed(item), Duration.seconds(seconds))
   )
 
-/** What a frame says, in short. */
-const sayingOf = (frame: string): string => {
+/** A frame in a few words. */
+const summaryOf = (frame: string): string => {
   if (!frame.startsWith("data: {")) return frame.trim()
   const { choices, error, svc, usage } = JSON.parse(frame.slice("data: ".length))
   if (error !== undefined) return `${choices[0].finish_reason} ${error.code} ${usage.cost}`
@@ -53,46 +53,46 @@ const sayingOf = (frame: string): string => {
   return svc === undefined ? choices[0].delta.content : "begins"
 }
 
-/** The frames of a response as they come, in short. */
+/** Reads the body of a response; `received` yields the frames since it was last asked, each in a few words. */
 const listen = Effect.fnUntraced(function* (response: HttpServerResponse.HttpServerResponse) {
-  const heard: Array<string> = []
+  const frames: Array<string> = []
   if (response.body._tag !== "Stream") return assert.fail("the response is no stream")
   yield* response.body.stream.pipe(
     Stream.decodeText,
     Stream.runForEach((piece) =>
       Effect.sync(() => {
-        heard.push(
+        frames.push(
           ...piece
             .split("\n\n")
             .filter((frame) => frame !== "")
-            .map(sayingOf)
+            .map(summaryOf)
         )
       })
     ),
     Effect.forkScoped
   )
   yield* TestClock.adjust(0)
-  return { heard: Effect.sync(() => heard.splice(0)) }
+  return { received: Effect.sync(() => frames.splice(0)) }
 })
 
 const failing: ChatError = InternalError.of("all down")
 
 describe("ChatStream", () => {
-  it.effect("keeps silent until the first output, and sends no comment to a lively stream", () =>
+  it.effect("sends nothing before the first output, and no comment while output keeps coming", () =>
     Effect.gen(function* () {
       const items = paced([0, text("a")], [9, text("b")], [9, text("c")], [9, settled])
       const responding = yield* Effect.forkScoped(respond(Effect.delay(opened(items), "9 seconds"), options))
       yield* TestClock.adjust("8 seconds")
       assert.isUndefined(responding.pollUnsafe())
       yield* TestClock.adjust("1 second")
-      const { heard } = yield* listen(yield* Fiber.join(responding))
-      assert.deepStrictEqual(yield* heard, ["begins", "a"])
+      const { received } = yield* listen(yield* Fiber.join(responding))
+      assert.deepStrictEqual(yield* received, ["begins", "a"])
       yield* TestClock.adjust("27 seconds")
-      assert.deepStrictEqual(yield* heard, ["b", "c", "stop", "cost 7e-12", "data: [DONE]"])
+      assert.deepStrictEqual(yield* received, ["b", "c", "stop", "cost 7e-12", "data: [DONE]"])
     })
   )
 
-  it.effect("has a true status for a failure before ten seconds of silence", () =>
+  it.effect("answers a failure within the first ten seconds with its true status", () =>
     Effect.gen(function* () {
       const failed = Effect.delay(Effect.fail(failing), "9900 millis")
       const responding = yield* Effect.forkScoped(respond(failed, options))
@@ -101,31 +101,31 @@ describe("ChatStream", () => {
     })
   )
 
-  it.effect("opens the gate after ten seconds of silence, with a comment every ten more", () =>
+  it.effect("begins the response after ten seconds of silence, and sends a comment every ten seconds", () =>
     Effect.gen(function* () {
       const items = paced([0, text("a")], [0, settled])
       const responding = yield* Effect.forkScoped(respond(Effect.delay(opened(items), "35 seconds"), options))
       yield* TestClock.adjust("10 seconds")
       const response = yield* Fiber.join(responding)
       assert.strictEqual(response.status, 200)
-      const { heard } = yield* listen(response)
-      assert.deepStrictEqual(yield* heard, [": keep-alive"])
+      const { received } = yield* listen(response)
+      assert.deepStrictEqual(yield* received, [": keep-alive"])
       yield* TestClock.adjust("9 seconds")
-      assert.deepStrictEqual(yield* heard, [])
+      assert.deepStrictEqual(yield* received, [])
       yield* TestClock.adjust("11 seconds")
-      assert.deepStrictEqual(yield* heard, [": keep-alive", ": keep-alive"])
+      assert.deepStrictEqual(yield* received, [": keep-alive", ": keep-alive"])
       yield* TestClock.adjust("5 seconds")
-      assert.deepStrictEqual(yield* heard, ["begins", "a", "stop", "cost 7e-12", "data: [DONE]"])
+      assert.deepStrictEqual(yield* received, ["begins", "a", "stop", "cost 7e-12", "data: [DONE]"])
     })
   )
 
-  it.effect("puts a failure into the stream once the gate is open", () =>
+  it.effect("puts a failure into the stream once the response has begun", () =>
     Effect.gen(function* () {
       const responding = yield* Effect.forkScoped(respond(Effect.delay(Effect.fail(failing), "25 seconds"), options))
       yield* TestClock.adjust("10 seconds")
-      const { heard } = yield* listen(yield* Fiber.join(responding))
+      const { received } = yield* listen(yield* Fiber.join(responding))
       yield* TestClock.adjust("20 seconds")
-      assert.deepStrictEqual(yield* heard, [
+      assert.deepStrictEqual(yield* received, [
         ": keep-alive",
         ": keep-alive",
         "begins",
@@ -135,23 +135,23 @@ describe("ChatStream", () => {
     })
   )
 
-  it.effect("marks silence in the middle, counted from the last frame", () =>
+  it.effect("sends a comment on silence in the middle of a stream, counted from the last frame", () =>
     Effect.gen(function* () {
       const items = paced([0, text("a")], [8, text("b")], [21, settled])
-      const { heard } = yield* listen(yield* respond(opened(items), options))
-      assert.deepStrictEqual(yield* heard, ["begins", "a"])
+      const { received } = yield* listen(yield* respond(opened(items), options))
+      assert.deepStrictEqual(yield* received, ["begins", "a"])
       yield* TestClock.adjust("17 seconds")
-      assert.deepStrictEqual(yield* heard, ["b"])
+      assert.deepStrictEqual(yield* received, ["b"])
       yield* TestClock.adjust("1 second")
-      assert.deepStrictEqual(yield* heard, [": keep-alive"])
+      assert.deepStrictEqual(yield* received, [": keep-alive"])
       yield* TestClock.adjust("11 seconds")
-      assert.deepStrictEqual(yield* heard, [": keep-alive", "stop", "cost 7e-12", "data: [DONE]"])
+      assert.deepStrictEqual(yield* received, [": keep-alive", "stop", "cost 7e-12", "data: [DONE]"])
       yield* TestClock.adjust("1 minute")
-      assert.deepStrictEqual(yield* heard, [])
+      assert.deepStrictEqual(yield* received, [])
     })
   )
 
-  it.effect("says nothing after the last frame, however late its client reads that", () =>
+  it.effect("sends nothing after the last frame, however late the client reads it", () =>
     Effect.gen(function* () {
       const { body } = yield* respond(opened(paced([0, text("a")], [1, settled])), options)
       if (body._tag !== "Stream") return assert.fail("the response is no stream")
@@ -167,31 +167,31 @@ describe("ChatStream", () => {
   )
 
   it.effect(
-    "lets no answer begin when the gateway closes: an error before the gate opens, an error chunk behind it",
+    "begins no answer once the gateway drains: an error before the response has begun, an error chunk after",
     () =>
       Effect.gen(function* () {
-        const early = yield* Effect.forkScoped(respond(Effect.never, { ...options, closing: closingAfter(9) }))
-        const late = yield* Effect.forkScoped(respond(Effect.never, { ...options, closing: closingAfter(19) }))
+        const early = yield* Effect.forkScoped(respond(Effect.never, { ...options, drainSignal: drainAfter(9) }))
+        const late = yield* Effect.forkScoped(respond(Effect.never, { ...options, drainSignal: drainAfter(19) }))
         yield* TestClock.adjust("10 seconds")
-        assert.deepStrictEqual(yield* Fiber.await(early), yield* Effect.exit(closingAfter(0)))
-        const { heard } = yield* listen(yield* Fiber.join(late))
-        assert.deepStrictEqual(yield* heard, [": keep-alive"])
+        assert.deepStrictEqual(yield* Fiber.await(early), yield* Effect.exit(drainAfter(0)))
+        const { received } = yield* listen(yield* Fiber.join(late))
+        assert.deepStrictEqual(yield* received, [": keep-alive"])
         yield* TestClock.adjust("9 seconds")
-        assert.deepStrictEqual(yield* heard, ["begins", "error internal_error 0", "data: [DONE]"])
+        assert.deepStrictEqual(yield* received, ["begins", "error internal_error 0", "data: [DONE]"])
       })
   )
 
   for (const seconds of [5, 15])
-    it.effect(`stops what it waits for when the client leaves after ${seconds} seconds`, () =>
+    it.effect(`cancels the pending answer when the client leaves after ${seconds} seconds`, () =>
       Effect.gen(function* () {
-        let stopped = false
-        const waiting = Effect.onInterrupt(Effect.never, () => Effect.sync(() => (stopped = true)))
+        let cancelled = false
+        const waiting = Effect.onInterrupt(Effect.never, () => Effect.sync(() => (cancelled = true)))
         const request = yield* Scope.make()
         yield* Effect.forkScoped(Scope.provide(respond(waiting, options), request))
         yield* TestClock.adjust(Duration.seconds(seconds))
-        assert.isFalse(stopped)
+        assert.isFalse(cancelled)
         yield* Scope.close(request, Exit.void)
-        assert.isTrue(stopped)
+        assert.isTrue(cancelled)
       })
     )
 })
