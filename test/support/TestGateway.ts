@@ -17,11 +17,11 @@ import { settings } from "../../src/Config.ts"
 import type { ApiKeyId, EnvironmentId, OrganizationId } from "../../src/domain/Ids.ts"
 import { environmentId, organizationId, projectId, requestId } from "../../src/domain/Ids.ts"
 import { fromUsd, type Picodollars } from "../../src/domain/Money.ts"
-import * as NodeServer from "../../src/http/edge/NodeServer.ts"
 import { type Balance, CreditLedger } from "../../src/ledger/CreditLedger.ts"
 import type { LedgerError } from "../../src/ledger/LedgerError.ts"
 import { gateway } from "../../src/main.ts"
 import type { Database } from "../../src/sql/Database.ts"
+import { checkedServerLayer } from "./ContractCheck.ts"
 import type { Environment } from "./GatewayEnvironment.ts"
 import * as ScriptedProvider from "./ScriptedProvider.ts"
 import { dataDirectory, postgresDatabase } from "./TestDatabase.ts"
@@ -157,15 +157,14 @@ const collecting = (lines: Array<string>) =>
     Layer.succeed(References.MinimumLogLevel, "All")
   )
 
-/** Made anew for every gateway, for a layer is built once, and two gateways are not to share a socket. */
-const socket = () => NodeServer.nodeServerLayer({ port: 0, host: "127.0.0.1", shutdownTimeout: "1 second" })
-
 /** The gateway as `npm start` would build it from these variables, on a free port. */
 export const layerGateway = (environment: Environment) => {
   const variables = { BOOTSTRAP_API_KEY: bootstrapKey, ...environment }
   const logs: Array<string> = []
   return Layer.effect(TestGateway, make(variables, logs)).pipe(
-    Layer.provideMerge(Layer.unwrap(Effect.map(settings, (options) => gateway(options, socket())))),
+    Layer.provideMerge(
+      Layer.unwrap(Effect.map(settings, (options) => gateway(options, checkedServerLayer(options.serviceName))))
+    ),
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(variables))),
     Layer.provide(collecting(logs)),
     Layer.orDie

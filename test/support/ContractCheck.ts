@@ -1,0 +1,175 @@
+/**
+ * Decodes every answer of the gateway with the schemas that `/openapi.json` is made from. The schema of an answer is
+ * looked up in the `HttpApi` definition itself, by method, path, status and content type. A member that the schema does
+ * not declare is an error, so the document cannot lag behind the handlers.
+ */
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
+
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Effect, Exit, Layer, Schema } from "effect"
+import { HttpApi } from "effect/http-api"
+
+import { Api, documentPaths } from "../../src/api/Api.ts"
+import { errorTable } from "../../src/api/Errors.ts"
+import { nodeServer } from "../../src/http/edge/NodeServer.ts"
+
+/** An answer as it was sent over HTTP. */
+export interface SentAnswer {
+  readonly method: string
+  /** May have a query. */
+  readonly path: string
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+  /** False when the client left before the end of the body. */
+  readonly isComplete: boolean
+}
+
+/** What is wrong with a value; `undefined` when it decodes. */
+type Check = (value: unknown) => string | undefined
+
+interface DeclaredEndpoint {
+  readonly method: string
+  readonly pattern: RegExp
+  readonly byStatus: ReadonlyMap<number, Check>
+  /** The events of a streamed answer. */
+  readonly events: Check | undefined
+}
+
+const checkOf = (schemas: ReadonlyArray<Schema.Top>): Check => {
+  // No schema of the API needs a service to decode.
+  const union = Schema.Union(schemas) as Schema.Union<ReadonlyArray<Schema.Codec<unknown>>>
+  const decode = Schema.decodeUnknownExit(union, { onExcessProperty: "error" })
+  return (value) => {
+    const decoded = decode(value)
+    return Exit.isSuccess(decoded) ? undefined : String(decoded.cause)
+  }
+}
+
+const declared: ReadonlyArray<DeclaredEndpoint> = (() => {
+  const endpoints: Array<DeclaredEndpoint> = []
+  HttpApi.reflect(Api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint, errors, successes }) => {
+      const events = [...endpoint.success].flatMap((schema) =>
+        "events" in schema && Schema.isSchema(schema.events) ? [schema.events] : []
+      )
+      endpoints.push({
+        method: endpoint.method,
+        pattern: new RegExp(`^${endpoint.path.replaceAll(/:[^/]+/g, "[^/]+")}$`),
+        byStatus: new Map([...successes, ...errors].map(([status, schemas]) => [status, checkOf(schemas)])),
+        events: events.length === 0 ? undefined : checkOf(events)
+      })
+    }
+  })
+  return endpoints
+})()
+
+const errorBody = checkOf([
+  Schema.Struct({
+    error: Schema.Struct({ code: Schema.Literals(Object.keys(errorTable)), message: Schema.String })
+  })
+])
+
+/** The member of the service's own name under the name by which the schemas declare it. */
+const withDeclaredName = (json: unknown, serviceName: string): unknown => {
+  if (serviceName === "svc" || typeof json !== "object" || json === null) return json
+  if (Array.isArray(json)) return json.map((element) => withDeclaredName(element, serviceName))
+  const names = new Map([
+    [serviceName, "svc"],
+    ["svc", `svc instead of ${serviceName}`]
+  ])
+  return Object.fromEntries(
+    Object.entries(json).map(([name, value]) => [names.get(name) ?? name, withDeclaredName(value, serviceName)])
+  )
+}
+
+const parseJson = (text: string, serviceName: string): unknown => {
+  try {
+    return withDeclaredName(JSON.parse(text), serviceName)
+  } catch {
+    return Symbol("not JSON")
+  }
+}
+
+/** What is wrong with the lines of a stream, of which a client that left has not seen the end. */
+const streamFault = ({ body, isComplete }: SentAnswer, events: Check, serviceName: string): string | undefined => {
+  const lines = body.split("\n\n")
+  const rest = lines.pop()
+  if (isComplete && (rest !== "" || lines.at(-1) !== "data: [DONE]")) return "the stream does not end with [DONE]"
+  for (const line of lines) {
+    if (line.startsWith(":") || line === "data: [DONE]") continue
+    if (!line.startsWith("data: ")) return `neither data nor a comment: ${line}`
+    const chunk = JSON.stringify(parseJson(line.slice("data: ".length), serviceName))
+    const fault = events({ event: "message", data: chunk })
+    if (fault !== undefined) return `${fault}\n${line}`
+  }
+  return undefined
+}
+
+/** What in an answer contradicts the API's definition; `undefined` when it decodes. */
+export const contractFault = (answer: SentAnswer, serviceName = "svc"): string | undefined => {
+  const { body, contentType, isComplete, method, status } = answer
+  const path = answer.path.split("?")[0] ?? ""
+  if (method === "HEAD" || (status === 200 && Object.values<string>(documentPaths).includes(path))) return undefined
+  const endpoint = declared.find(({ method: known, pattern }) => known === method && pattern.test(path))
+  if (contentType.startsWith("text/event-stream")) {
+    return endpoint?.events === undefined
+      ? "a stream is not declared"
+      : streamFault(answer, endpoint.events, serviceName)
+  }
+  if (!isComplete) return undefined
+  const isJson = contentType.startsWith("application/json")
+  if (!isJson && !contentType.startsWith("text/plain")) return `the content type ${contentType} is not declared`
+  // Whatever happens beside the declared routes is answered with an error body.
+  const check = endpoint === undefined ? errorBody : endpoint.byStatus.get(status)
+  if (check === undefined) return `the status ${status} is not declared`
+  const fault = check(isJson ? parseJson(body, serviceName) : body)
+  return fault === undefined ? undefined : `${fault}\n${body.slice(0, 2_000)}`
+}
+
+/** Reports every answer of a server once it has been sent, or once its client has left. */
+const reportAnswers = (server: Server, report: (answer: SentAnswer) => void): Server =>
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    const pieces: Array<Uint8Array> = []
+    let contentType = ""
+    const { end, write, writeHead } = response
+    const keep = (piece: unknown): void => {
+      if (typeof piece === "string" || piece instanceof Uint8Array) pieces.push(Buffer.from(piece))
+    }
+    Object.assign(response, {
+      writeHead: (...args: ReadonlyArray<unknown>) => {
+        contentType = new Headers(args.at(-1) as HeadersInit).get("content-type") ?? ""
+        return Reflect.apply(writeHead, response, args)
+      },
+      write: (...args: ReadonlyArray<unknown>) => (keep(args[0]), Reflect.apply(write, response, args)),
+      end: (...args: ReadonlyArray<unknown>) => (keep(args[0]), Reflect.apply(end, response, args))
+    })
+    response.once("close", () => {
+      const { method = "", url: path = "" } = request
+      const body = Buffer.concat(pieces).toString()
+      const isComplete = response.writableFinished
+      report({ method, path, status: response.statusCode, contentType, body, isComplete })
+    })
+  })
+
+/** A server on a free port. Closing it fails the suite if an answer was sent that the definition does not declare. */
+export const checkedServerLayer = (serviceName: string) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const server = yield* nodeServer
+      const faults: Array<string> = []
+      yield* Effect.addFinalizer(() =>
+        faults.length === 0 ? Effect.void : Effect.die(new Error(`answers outside the contract:\n${faults.join("\n")}`))
+      )
+      const report = (answer: SentAnswer): void => {
+        const fault = contractFault(answer, serviceName)
+        if (fault !== undefined) faults.push(`${answer.method} ${answer.path} ${answer.status}: ${fault}`)
+      }
+      return NodeHttpServer.layer(() => reportAnswers(server, report), {
+        host: "127.0.0.1",
+        port: 0,
+        gracefulShutdownTimeout: "1 second"
+      })
+    })
+  )
