@@ -1,6 +1,7 @@
 /**
- * Every environment variable that the gateway reads, declared once with its type, its default and its meaning. The table
- * in the documentation and `.env.example` are checked against `variables`, so that no variable stays undocumented.
+ * Every environment variable that the gateway reads, declared once with its type, its default and its meaning. The
+ * table in the documentation and `.env.example` are checked against `variables`, so that no variable stays
+ * undocumented.
  *
  * The variables with the keys and base URLs of providers are not here: the catalog names them, and
  * `catalog/ProviderAccounts.ts` reads them.

@@ -1,6 +1,7 @@
 /**
- * The map of the program: every layer of the gateway, one per line, from the server down to the platform. A layer may use
- * all layers below it. They start from the bottom to the top and stop from the top to the bottom. `npm start` runs this.
+ * The map of the program: every layer of the gateway, one per line, from the server down to the platform. A layer may
+ * use all layers below it. They start from the bottom to the top and stop from the top to the bottom. `npm start` runs
+ * this.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"

@@ -1,6 +1,6 @@
 /**
- * `GET /health/live` and `GET /health/ready`, for the probes of an orchestrator. They are not part of the published API:
- * they need no key, and the document at `/openapi.json` leaves them out.
+ * `GET /health/live` and `GET /health/ready`, for the probes of an orchestrator. They are not part of the published
+ * API: they need no key, and the document at `/openapi.json` leaves them out.
  */
 import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"

@@ -1,19 +1,19 @@
 /**
- * How long audio plays. Exact for WAV, from its header; estimated from the size for everything else.
+ * How long audio plays: exact for WAV, from its header, and estimated from the file size for all other formats.
  *
- * Time is money where a model is priced by it, so a header is a claim to be checked: it never makes more audio than
- * there are bytes, and one that contradicts itself, or claims what nobody records, is worth no more than none. The work
- * is bounded by the number of chunks, not by the size.
+ * Some models are priced by the time of audio, so the header of a file is not simply trusted. It never counts for more
+ * audio than the file has bytes, and an implausible or contradictory header counts as no header. The work is bounded by
+ * the number of chunks in the file, not by its size.
  */
 import type { AudioFormat } from "./Conversation.ts"
 import type { AudioExtension, AudioFile, AudioLength } from "./Transcription.ts"
 import { waveMillis } from "./WaveHeader.ts"
 
-/** Bytes of a second of speech as people usually record it; lossy formats differ little in what they need for it. */
+/** Bytes per second of speech in a typical recording of each format. The lossy formats differ little. */
 export const audioBytesPerSecond = {
   /** 16 kHz, 16 bit, one channel. */
   wav: 32_000,
-  /** The same, packed to half. */
+  /** Half of the uncompressed size. */
   flac: 16_000,
   /** 96 kbit/s. */
   mp3: 12_000,
@@ -21,13 +21,13 @@ export const audioBytesPerSecond = {
   mpga: 12_000,
   mp4: 12_000,
   m4a: 12_000,
-  /** 48 kbit/s: Opus, as browsers and messengers record. */
+  /** 48 kbit/s: Opus, which browsers and messengers record. */
   ogg: 6_000,
   webm: 6_000,
   opus: 6_000
 } as const satisfies Record<AudioExtension | AudioFormat, number>
 
-/** The length of a file that is not empty: at least a millisecond. */
+/** The length of a file that is not empty. It is at least one millisecond. */
 export const lengthOf = ({ bytes, extension }: AudioFile): AudioLength => {
   const exact = extension === "wav" ? waveMillis(bytes) : undefined
   if (exact !== undefined) return { millis: Math.max(1, Math.round(exact)), basis: "header" }

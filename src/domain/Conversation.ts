@@ -1,10 +1,11 @@
 /**
- * A chat request as the gateway thinks of it: the contract's fields with defaults applied, aliases folded and ignored
- * parameters gone. Protocols translate it to a provider, the router reads it, and neither knows the wire form it had.
+ * A chat request in the gateway's own form: defaults are filled in, aliases are resolved, and parameters that the
+ * contract ignores are gone. The router reads it and the protocols translate it; neither knows the wire form it came
+ * in.
  */
 import type { Reasoning } from "./Reasoning.ts"
 
-/** Marks the end of a prefix that a provider should cache. */
+/** Marks the end of a prompt prefix that the provider should cache for this long. */
 export interface CacheControl {
   readonly ttl: "5m" | "1h"
 }
@@ -27,7 +28,7 @@ export type AudioFormat = (typeof audioFormats)[number]
 
 export interface AudioPart {
   readonly type: "audio"
-  /** base64 */
+  /** The bytes of the file in base64. */
   readonly data: string
   readonly format: AudioFormat
 }
@@ -37,13 +38,13 @@ export type ContentPart = TextPart | ImagePart | AudioPart
 export interface ToolCall {
   readonly id: string
   readonly name: string
-  /** A JSON object as text, exactly as the model wrote it. It may be empty or broken. */
+  /** A JSON object as text, exactly as the model wrote it. It may be empty or malformed. */
   readonly arguments: string
 }
 
 /**
- * A block of a model's reasoning in the shape OpenRouter's clients know (`reasoning.text`, `.summary`, `.encrypted`).
- * Opaque to everyone but the protocol that made it; see `ReasoningDetails` in the providers' room for its origin.
+ * A block of a model's reasoning in the shape that OpenRouter defined and its clients know (`reasoning.text`,
+ * `reasoning.summary`, `reasoning.encrypted`). It is opaque to everything but the protocol that made it.
  */
 export type ReasoningDetail = { readonly [key: string]: unknown }
 
@@ -93,7 +94,7 @@ export type ResponseFormat =
       readonly schema: { readonly [key: string]: unknown }
     }
 
-/** Everything a model is asked. Optional fields are those the client left out. */
+/** Everything that a model is asked for. An optional field is absent when the client did not set it. */
 export interface ChatRequest {
   readonly messages: ReadonlyArray<Message>
   readonly tools: ReadonlyArray<Tool>
@@ -101,7 +102,7 @@ export interface ChatRequest {
   readonly parallelToolCalls: boolean
   readonly responseFormat: ResponseFormat
   readonly reasoning?: Reasoning
-  /** Bounds visible plus reasoning tokens. */
+  /** Limits the sum of visible and reasoning tokens. */
   readonly maxOutputTokens?: number
   readonly temperature?: number
   readonly topP?: number
@@ -115,7 +116,7 @@ export interface ChatRequest {
   readonly sessionId?: string
 }
 
-/** One user message, and the contract's defaults for all else. */
+/** A request of one user message, with the contract's default for everything else. */
 export const userRequest = (...content: ReadonlyArray<ContentPart>): ChatRequest => ({
   messages: [{ role: "user", content }],
   tools: [],
@@ -125,19 +126,19 @@ export const userRequest = (...content: ReadonlyArray<ContentPart>): ChatRequest
   stop: []
 })
 
-/** One user message of text alone. */
+/** A request of one user message that is plain text. */
 export const textRequest = (text: string): ChatRequest => userRequest({ type: "text", text })
 
-/** True when the client insists that a tool is called. */
+/** True when the client requires the model to call a tool. */
 export const forcesTool = (request: ChatRequest): boolean =>
   request.toolChoice === "required" || typeof request.toolChoice === "object"
 
-/** Which inputs beside text the conversation holds; a target must take all of them. */
+/** Which kinds of input other than text the conversation contains. A target must accept all of them. */
 export const modalitiesOf = (request: ChatRequest): { readonly image: boolean; readonly audio: boolean } => {
   const types = new Set(request.messages.flatMap((message) => message.content.map((part) => part.type)))
   return { image: types.has("image"), audio: types.has("audio") }
 }
 
-/** The text of a message, its parts joined by newlines. */
+/** The text parts of a message, joined by newlines. */
 export const textOf = (message: Message): string =>
   message.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n")

@@ -1,4 +1,7 @@
-/** The two-letter codes of ISO 639-1, as its registration authority publishes them. Retired codes are no codes. */
+/**
+ * The two-letter language codes of ISO 639-1, as its registration authority publishes them. Codes that were withdrawn,
+ * such as `iw`, are not included.
+ */
 
 const codes = new Set(
   `aa ab ae af ak am an ar as av ay az ba be bg bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz ee el en eo es
@@ -8,5 +11,5 @@ const codes = new Set(
   tg th ti tk tl tn to tr ts tt tw ty ug uk ur uz ve vi vo wa wo xh yi yo za zh zu`.split(/\s+/)
 )
 
-/** Whether a text is such a code, in lower case as the standard writes it. */
+/** True for a code in lower case, which is how the standard writes it. */
 export const isLanguageCode = (text: string): boolean => codes.has(text)

@@ -1,51 +1,53 @@
 /**
- * A fast local estimate of how many tokens a request is, for holds, eligibility and context checks.
+ * A fast local estimate of how many tokens a request has, for holds, eligibility and context checks. It decides a
+ * charge only where the provider reported no usage.
  *
- * A charge rests on it only where a provider reported nothing. One pass over character codes, bounded, and without
- * allocation per character. Measured against OpenAI's `o200k_base` on texts it was not fitted to, as ratios of the
- * totals: English prompts 0.96, Chinese 0.94, TypeScript 0.97, Python 1.05, mathematics 0.87. A tokenizer proper takes
- * ten times as long, and a library of estimates eight times.
+ * It is one bounded pass over character codes, without allocations per character. Estimated tokens divided by those of
+ * OpenAI's `o200k_base`, over texts that were not used for fitting: English prompts 0.96, Chinese 0.94, TypeScript
+ * 0.97, Python 1.05, mathematics 0.87. A real tokenizer took ten times as long, and an estimating library eight times.
  */
 import { audioBytesPerSecond } from "./AudioLength.ts"
 import type { AudioFormat, ChatRequest, Message, ContentPart } from "./Conversation.ts"
 
-/** An image costs about this, whatever its size: providers ask from 85 to some 1,600 tokens. */
+/** One figure for images of all sizes: providers count from 85 to about 1,600 tokens for an image. */
 const tokensPerImage = 1_000
 
-/** Role, separators and the like, per message and per tool. */
+/** Tokens for roles, separators and the like, per message and per tool. */
 const tokensPerMessage = 4
 const tokensPerTool = 8
 
-/** The highest rate a provider counts (Gemini); others count 10 to 13. */
+/** The highest rate of any provider, which is Gemini's. Others count 10 to 13 tokens per second. */
 export const tokensPerAudioSecond = 32
 
-/** Letters of one script that a token holds, on average, where words are longer than the first token. */
+/** How many letters a token holds on average, once a word is longer than one token. */
 const lettersPerAsciiToken = 7
 const lettersPerAlphabeticToken = 3.6
 const tokensPerIdeograph = 0.8
 const digitsPerToken = 3
-/** A mark often shares its token with a neighbour, `":` or `.push`, most of all in code. */
+/** A punctuation mark often shares a token with its neighbour, as in `":` or `.push`, especially in code. */
 const tokensPerMark = 0.6
 const tokensPerMarkAlone = 0.75
 const charactersPerSpaceToken = 8
 
 type CharacterClass = "space" | "letter" | "digit" | "mark" | "alphabetic" | "ideograph"
 
-/** Longer texts are judged by stripes of them, so that a huge prompt does not hold up everybody else's requests. */
-const countedWhole = 131_072
-const stripes = 16
-const stripeLength = countedWhole / stripes
+/**
+ * Longer texts are sampled, so that a huge prompt does not block the process and delay other requests. In characters.
+ */
+const maxCountedLength = 131_072
+const samples = 16
+const sampleLength = maxCountedLength / samples
 
 /** Estimated tokens of a text; 0 only for the empty one. */
 export const textTokens = (text: string): number => {
-  if (text.length <= countedWhole) return countedTokens(text)
-  const step = (text.length - stripeLength) / (stripes - 1)
+  if (text.length <= maxCountedLength) return countedTokens(text)
+  const step = (text.length - sampleLength) / (samples - 1)
   let tokens = 0
-  for (let stripe = 0; stripe < stripes; stripe++) {
-    const start = Math.floor(stripe * step)
-    tokens += countedTokens(text.slice(start, start + stripeLength))
+  for (let sample = 0; sample < samples; sample++) {
+    const start = Math.floor(sample * step)
+    tokens += countedTokens(text.slice(start, start + sampleLength))
   }
-  return Math.ceil((tokens * text.length) / countedWhole)
+  return Math.ceil((tokens * text.length) / maxCountedLength)
 }
 
 const countedTokens = (text: string): number => {
@@ -58,7 +60,7 @@ const countedTokens = (text: string): number => {
       run++
       continue
     }
-    // Letters of both alphabetic classes make one word, `geöffnet`; it counts as the class it started with.
+    // Letters of both classes form one word, as in `geöffnet`, and the whole word counts as alphabetic.
     if ((current === "letter" && kind === "alphabetic") || (current === "alphabetic" && kind === "letter")) {
       current = "alphabetic"
       run++
@@ -85,7 +87,7 @@ const tokensOfRun = (kind: CharacterClass, length: number): number => {
     case "mark":
       return Math.max(tokensPerMarkAlone, length * tokensPerMark)
     case "space":
-      // A single space belongs to the word after it.
+      // A single space is part of the token of the next word.
       return length === 1 ? 0 : Math.ceil(length / charactersPerSpaceToken)
   }
 }
@@ -96,26 +98,26 @@ const classOf = (code: number): CharacterClass => {
     if (code >= 48 && code <= 57) return "digit"
     return code <= 32 ? "space" : "mark"
   }
-  // Latin with marks, Greek, Cyrillic, Armenian, Hebrew, Arabic and the scripts of India up to Georgian.
+  // From accented Latin, Greek and Cyrillic over Hebrew, Arabic and the scripts of India to Georgian.
   if (code >= 0xc0 && code < 0x1100) return "alphabetic"
-  // Kana, ideographs and Hangul; surrogates too, since an emoji is two or three tokens in two code units.
+  // Kana, ideographs and Hangul. Surrogates too, because an emoji has two code units and takes two or three tokens.
   if (code >= 0x2e80 && code <= 0xdfff) return "ideograph"
   return "mark"
 }
 
-/** Estimated tokens of audio, from the size of its base64 text. */
+/** Estimated tokens of an audio part, from the length of its base64 text. */
 export const audioPartTokens = (data: string, format: AudioFormat): number => {
   const bytes = Math.floor((data.length * 3) / 4)
   return Math.ceil((bytes / audioBytesPerSecond[format]) * tokensPerAudioSecond)
 }
 
-/** Estimated tokens of the audio in a request; a part of `promptTokens`. */
+/** Estimated tokens of all audio in a request. `estimatePromptTokens` includes them. */
 export const audioTokens = (request: ChatRequest): number =>
   sum(request.messages, ({ content }) =>
     sum(content, (part) => (part.type === "audio" ? audioPartTokens(part.data, part.format) : 0))
   )
 
-/** Estimated size of everything the model reads: messages, tools and the schema of the answer. */
+/** Estimated tokens of everything that the model reads: messages, tools and the schema of the answer. */
 export const estimatePromptTokens = (request: ChatRequest): number => {
   const { responseFormat } = request
   const schema = responseFormat.type === "json_schema" ? jsonTokens(responseFormat.schema) : 0

@@ -1,29 +1,29 @@
 /**
- * How long a WAV plays, from its chunks: RIFF, RIFX (big-endian), RF64 and BW64 (sizes of 64 bits).
+ * Reads from the chunks of a WAV file how long it plays: RIFF, RIFX (big-endian), RF64 and BW64 (64-bit sizes).
  *
- * It counts what a decoder would play: every `data` chunk, and of each the bytes that are there. A header is a claim of
- * whoever pays by it, so one that contradicts itself, or claims what nobody records, counts as none.
+ * It counts what a decoder would play: all `data` chunks, each as far as its bytes are present. Clients may pay by the
+ * length, so the header is not trusted: one that is contradictory or implausible counts as no header.
  */
 
-/** Chunks of one file. Workstations write a dozen. */
+/** The most chunks that are read of one file. Audio workstations write about a dozen. */
 const maxChunks = 256
 
 const sampleRates = { min: 1_000, max: 768_000 }
 const maxChannels = 64
 const maxSampleBits = 64
-/** Bytes per second of compressed audio, from the slowest codecs of speech to the fastest of films. */
+/** Plausible bytes per second of compressed audio, from the slowest speech codecs to the fastest codecs of films. */
 const compressedRates = { min: 500, max: 80_000 }
 
-/** `wFormatTag`: what the samples are. */
+/** Values of `wFormatTag`, which names the encoding of the samples. */
 const tags = { pcm: 1, msAdpcm: 2, float: 3, aLaw: 6, muLaw: 7, imaAdpcm: 0x11, gsm: 0x31, extensible: 0xfffe } as const
 
-/** GSM 06.10 as WAV has it: one channel in blocks of two frames. */
+/** GSM 06.10 in a WAV file has one channel, in blocks of this size. */
 const gsmBlock = { bytes: 65, samples: 320 }
 
-/** First names of a file. The true size of what is named for 64 bits is in a `ds64` chunk, the first of all. */
+/** The first four characters of a file. In the 64-bit forms, a `ds64` chunk at the start holds the true size. */
 const forms = ["RIFF", "RIFX", "RF64", "BW64"]
 
-/** What writers leave as a size that could not go back to fill it in. Bytes until the end of the file. */
+/** The size that a writer leaves when it cannot seek back to fill it in: the data goes on to the end of the file. */
 const unknownSize = 0xffff_ffff
 
 interface Format {
@@ -31,29 +31,32 @@ interface Format {
   readonly channels: number
   readonly sampleRate: number
   readonly byteRate: number
-  /** Bytes of a frame, which is one sample of every channel, or of a block of compressed audio. */
+  /** Bytes per frame (one sample of every channel) or, for compressed audio, per block. */
   readonly blockAlign: number
   readonly sampleBits: number
 }
 
-/** What a file says, chunk by chunk. */
+/** What the chunks of a file contain. */
 interface Chunks {
   format: Format | undefined
-  /** Of all `data` chunks together; `undefined` before the first. */
+  /** Bytes of all `data` chunks together; `undefined` when there is none. */
   dataBytes: number | undefined
-  /** From the `fact` chunk, which compressed audio has. */
+  /** The number of frames in the `fact` chunk of compressed audio. */
   factFrames: number | undefined
 }
 
-/** Milliseconds, not rounded; `undefined` when the bytes are no WAV, or the header says nothing useful. */
+/** The length in milliseconds, not rounded; `undefined` when this is not a WAV file or its header is unusable. */
 export const waveMillis = (bytes: Uint8Array): number | undefined => {
   const { dataBytes, factFrames, format } = chunksOf(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength))
-  if (format === undefined || dataBytes === undefined || !isBelievable(format)) return undefined
+  if (format === undefined || dataBytes === undefined || !isPlausible(format)) return undefined
   const frames = framesOf(format, dataBytes, factFrames)
   return frames === undefined ? undefined : (frames * 1_000) / format.sampleRate
 }
 
-/** Nothing of a file that is no WAV, has more chunks than can be, or puts audio before its format, as no player can. */
+/**
+ * Finds nothing in a file that is not WAV, that has more chunks than `maxChunks`, or whose audio comes before its
+ * format, which no player can play.
+ */
 const chunksOf = (view: DataView): Chunks => {
   const nothing: Chunks = { format: undefined, dataBytes: undefined, factFrames: undefined }
   const end = view.byteLength
@@ -61,7 +64,7 @@ const chunksOf = (view: DataView): Chunks => {
   if (!forms.includes(form) || nameAt(view, 8) !== "WAVE") return nothing
   const littleEndian = form !== "RIFX"
   const found = { ...nothing }
-  let longSize: number | undefined
+  let size64: number | undefined
   let chunks = 0
   for (let at = 12; at + 8 <= end;) {
     if (++chunks > maxChunks) return nothing
@@ -71,19 +74,19 @@ const chunksOf = (view: DataView): Chunks => {
     let size = stated
     if (name === "data") {
       if (found.format === undefined) return nothing
-      size = longSize ?? stated
-      longSize = undefined
+      size = size64 ?? stated
+      size64 = undefined
       if (size === 0 || size >= unknownSize) size = end - start
       found.dataBytes = (found.dataBytes ?? 0) + Math.min(size, end - start)
     } else if (start + size > end) {
       break
     } else if (name === "fmt " && size >= 16) {
-      // The first one counts, for players too.
+      // Like players, this goes by the first format chunk.
       found.format ??= formatAt(view, start, size, littleEndian)
     } else if (name === "fact" && size >= 4) {
       found.factFrames ??= view.getUint32(start, littleEndian)
     } else if (name === "ds64" && size >= 16 && chunks === 1 && form.endsWith("64")) {
-      longSize = Number(view.getBigUint64(start + 8, littleEndian))
+      size64 = Number(view.getBigUint64(start + 8, littleEndian))
     }
     at = start + size + (size % 2)
   }
@@ -96,7 +99,7 @@ const nameAt = (view: DataView, at: number): string =>
 const formatAt = (view: DataView, at: number, size: number, littleEndian: boolean): Format => {
   const tag = view.getUint16(at, littleEndian)
   return {
-    // The extensible form has the tag that matters in the first field of an id of 16 bytes.
+    // In the extensible format the actual tag is the first field of a 16-byte identifier.
     tag: tag === tags.extensible && size >= 40 ? view.getUint32(at + 24, littleEndian) : tag,
     channels: view.getUint16(at + 2, littleEndian),
     sampleRate: view.getUint32(at + 4, littleEndian),
@@ -109,7 +112,7 @@ const formatAt = (view: DataView, at: number, size: number, littleEndian: boolea
 const isWithin = ({ max, min }: { readonly min: number; readonly max: number }, value: number): boolean =>
   value >= min && value <= max
 
-const isBelievable = ({ blockAlign, channels, sampleRate }: Format): boolean =>
+const isPlausible = ({ blockAlign, channels, sampleRate }: Format): boolean =>
   isWithin(sampleRates, sampleRate) && isWithin({ min: 1, max: maxChannels }, channels) && blockAlign > 0
 
 const framesOf = (format: Format, dataBytes: number, factFrames: number | undefined): number | undefined => {
@@ -142,11 +145,13 @@ const framesOf = (format: Format, dataBytes: number, factFrames: number | undefi
   }
 }
 
-/** Decoders go by the size of a sample, so a block that is not made of these is a contradiction. */
+/** Decoders go by the size of a sample, so a block size that does not match it is a contradiction. */
 const uncompressed = ({ blockAlign, channels }: Format, dataBytes: number, sampleBytes: number): number | undefined =>
   blockAlign === channels * sampleBytes ? Math.floor(dataBytes / blockAlign) : undefined
 
-/** The last block may be short. What the header says of samples in a block is a claim; its size decides. */
+/**
+ * Frames by the size of the blocks, not by the number of samples that the header claims. The last block may be short.
+ */
 const inBlocks = (
   dataBytes: number,
   blockAlign: number,
@@ -154,12 +159,12 @@ const inBlocks = (
   framesIn: (bytes: number) => number
 ): number | undefined => {
   if (blockAlign <= blockHeader) return undefined
-  const rest = dataBytes % blockAlign
-  const short = rest < blockHeader ? 0 : framesIn(rest - blockHeader)
-  return Math.floor(dataBytes / blockAlign) * framesIn(blockAlign - blockHeader) + short
+  const lastBytes = dataBytes % blockAlign
+  const lastFrames = lastBytes < blockHeader ? 0 : framesIn(lastBytes - blockHeader)
+  return Math.floor(dataBytes / blockAlign) * framesIn(blockAlign - blockHeader) + lastFrames
 }
 
-/** A codec that is not known here: the count of frames, else the average rate, whichever is first to be believed. */
+/** Frames of an unknown codec: from the number of frames if that is plausible, else from the average byte rate. */
 const compressed = ({ byteRate, sampleRate }: Format, dataBytes: number, factFrames = 0): number | undefined => {
   if (isWithin(compressedRates, (dataBytes * sampleRate) / factFrames)) return factFrames
   return isWithin(compressedRates, byteRate) ? (dataBytes / byteRate) * sampleRate : undefined

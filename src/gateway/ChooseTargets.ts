@@ -1,7 +1,7 @@
 /**
  * Chooses which targets may answer a chat request, best first: the endpoints of the named model on a direct call, else
- * those of the session's pinned model and of the router's ranking. A direct call never leaves its model. A routed request
- * may fail over to the next candidate, and when a pinned model fails, the session keeps its pin.
+ * those of the session's pinned model and of the router's ranking. A direct call never leaves its model. A routed
+ * request may fail over to the next candidate, and when a pinned model fails, the session keeps its pin.
  */
 import { hash } from "node:crypto"
 
@@ -68,7 +68,8 @@ export class ChooseTargets extends Context.Service<
         if (routing.allowed?.has(model.id) === false) {
           return yield* Errors.ModelNotAllowed.of(`This API key may not use ${model.id}`)
         }
-        // Whether the prompt fits and which effort is allowed is left to the provider, which knows better than the catalog.
+        // Whether the prompt fits and which effort is allowed is left to the provider, which knows better than the
+        // catalog.
         const exclusion = router.exclusionOf(model, withoutTier({ ...routing, promptTokens: 0 }))
         if (exclusion !== undefined) return yield* Errors.InvalidRequest.of(`${model.id} ${exclusionText[exclusion]}`)
         return targetsOf([model])

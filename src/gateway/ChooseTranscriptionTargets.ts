@@ -1,6 +1,7 @@
 /**
- * Chooses which models may transcribe an upload. The names of the contract, such as `whisper-1`, mean the default model,
- * followed by the other transcription models, which are tried when it fails. Any other name means that model alone.
+ * Chooses which models may transcribe an upload. The names of the contract, such as `whisper-1`, mean the default
+ * model, followed by the other transcription models, which are tried when it fails. Any other name means that model
+ * alone.
  */
 import { Array as Arr, Context, Effect, Layer } from "effect"
 

@@ -2,7 +2,8 @@
  * The life of a chat request. HTTP authenticates the caller, applies the rate limit and decodes the body; what follows
  * is here: normalise the reasoning fields, choose candidates, hold credit, dispatch, meter, settle, answer, log.
  *
- * The hold belongs to the scope of the request: however the request ends, closing the scope without a charge refunds it.
+ * The hold belongs to the scope of the request: however the request ends, closing the scope without a charge refunds
+ * it.
  */
 import { Clock, Context, Effect, Layer, type Scope, type Stream } from "effect"
 

@@ -1,6 +1,6 @@
 /**
- * A receipt that is filled in as the request proceeds. Whatever happens to the request, the receipt is complete when the
- * scope of the request closes, and is logged then. It never holds any text of the conversation.
+ * A receipt that is filled in as the request proceeds. Whatever happens to the request, the receipt is complete when
+ * the scope of the request closes, and is logged then. It never holds any text of the conversation.
  */
 import { Cause, Clock, Effect } from "effect"
 

@@ -1,7 +1,7 @@
 /**
- * The life of a transcription. HTTP authenticates the caller, applies the rate limit and reads the form; what follows is
- * here: check the model against the key's allowlist, hold credit for the length of the audio, dispatch, settle what the
- * answering model used, log. As in chat, closing the scope without a charge refunds the hold.
+ * The life of a transcription. HTTP authenticates the caller, applies the rate limit and reads the form; what follows
+ * is here: check the model against the key's allowlist, hold credit for the length of the audio, dispatch, settle what
+ * the answering model used, log. As in chat, closing the scope without a charge refunds the hold.
  */
 import { Array as Arr, Clock, Context, Effect, Layer } from "effect"
 
@@ -92,7 +92,9 @@ const requestFacts = ({ callName, caller, candidates, endUserId, id, request }: 
   ...(candidates.requested !== undefined && { requestedModel: candidates.requested })
 })
 
-/** The key must allow the model that the request resolves to; models that would stand in for it are filtered by the key. */
+/**
+ * The key must allow the model that the request resolves to; models that would stand in for it are filtered by the key.
+ */
 const allowedTargets = ({ caller, candidates: { targets } }: TranscriptionCall) => {
   const [{ model }] = targets
   const allowed = targets.filter((target) => caller.models?.has(target.model.id) !== false)

@@ -16,7 +16,9 @@ export class Deployment extends Context.Service<
   }
 >()("tollgate/http/Deployment") {}
 
-/** Logs where the gateway listens, and warns of what is not fit for production. `dataDir` is the embedded database's. */
+/**
+ * Logs where the gateway listens, and warns of what is not fit for production. `dataDir` is the embedded database's.
+ */
 export const startUpReportLayer = ({ dataDir }: { readonly dataDir: string }) =>
   Layer.effectDiscard(
     Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
- * Reads the form of a transcription: its fields with their defaults and limits, and the labels with their precedence. There
- * are three steps, because the contract orders its errors and the model is looked up between the first two.
+ * Reads the form of a transcription: its fields with their defaults and limits, and the labels with their precedence.
+ * There are three steps, because the contract orders its errors and the model is looked up between the first two.
  *
  * An empty `language` or `prompt` means the same as none; every other field must not be empty.
  */

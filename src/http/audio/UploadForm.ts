@@ -133,8 +133,8 @@ export class FormReader {
 const ignore = () => {}
 
 /**
- * A part that is being received. Its bytes are copied into one buffer at once, because a list of the received pieces would
- * have one object per byte of a client that sends single bytes.
+ * A part that is being received. Its bytes are copied into one buffer at once, because a list of the received pieces
+ * would have one object per byte of a client that sends single bytes.
  */
 class IncomingPart implements FormPart {
   readonly filename: string | undefined

@@ -1,6 +1,6 @@
 /**
- * Encodes chat answers for the wire by hand: one object for a plain answer, one `data:` line per chunk of a stream. Members
- * without a value are left out, because a literal `tool_calls: null` breaks published clients.
+ * Encodes chat answers for the wire by hand: one object for a plain answer, one `data:` line per chunk of a stream.
+ * Members without a value are left out, because a literal `tool_calls: null` breaks published clients.
  */
 import type { CompletionUsage as WireUsage } from "../../api/ChatCompletion.ts"
 import type { Completion, FinishReason } from "../../domain/Completion.ts"

@@ -1,6 +1,6 @@
 /**
- * Reads and checks the body of a chat request, in the order that the contract gives to its errors. Every error names the
- * field and the rule, and none of them quotes the conversation.
+ * Reads and checks the body of a chat request, in the order that the contract gives to its errors. Every error names
+ * the field and the rule, and none of them quotes the conversation.
  */
 import { Exit, Result, Schema, SchemaIssue } from "effect"
 

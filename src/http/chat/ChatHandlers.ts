@@ -1,6 +1,6 @@
 /**
- * `POST /v1/chat/completions`. The handler reads and checks the body itself, because the checks must come in the order of
- * the contract.
+ * `POST /v1/chat/completions`. The handler reads and checks the body itself, because the checks must come in the order
+ * of the contract.
  */
 import { Clock, Duration, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"

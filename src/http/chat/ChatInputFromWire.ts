@@ -151,8 +151,8 @@ const durationText = /^(\d{1,6})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|day
 const secondsPer: { readonly [unit: string]: number } = { s: 1, m: 60, h: 3_600, d: 86_400 }
 
 /**
- * The cache lifetime for a `cache_control`: providers know five minutes and one hour, and the longer one that is not above
- * the requested lifetime is used, but at least five minutes.
+ * The cache lifetime for a `cache_control`: providers know five minutes and one hour, and the longer one that is not
+ * above the requested lifetime is used, but at least five minutes.
  */
 export const cacheTtlOf = (control: WireCacheControl): CacheControl["ttl"] | "malformed" | undefined => {
   if (control === undefined || control === null) return undefined

@@ -1,6 +1,6 @@
 /**
- * Ends open streams properly when the gateway shuts down. Shortly before the limit at which the server cuts connections,
- * every open stream is told to send its last chunk, because a stream must never end without one.
+ * Ends open streams properly when the gateway shuts down. Shortly before the limit at which the server cuts
+ * connections, every open stream is told to send its last chunk, because a stream must never end without one.
  */
 import { Context, Deferred, Duration, Effect, Layer } from "effect"
 

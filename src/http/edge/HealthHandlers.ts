@@ -1,6 +1,7 @@
 /**
- * `/health/live` answers as long as the process does. `/health/ready` is 200 only while the database answers; its schema
- * was migrated before the server opened. The facts in the body are for people, because probes cannot act on them.
+ * `/health/live` answers as long as the process does. `/health/ready` is 200 only while the database answers; its
+ * schema was migrated before the server opened. The facts in the body are for people, because probes cannot act on
+ * them.
  */
 import { Duration, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"

@@ -1,6 +1,7 @@
 /**
  * Parses a JSON body and reports faults that a client can act on: where it is malformed, which key is repeated, that it
- * nests too deep. `JSON.parse` would silently keep the last of two equal keys, and depth could overflow the stack later.
+ * nests too deep. `JSON.parse` would silently keep the last of two equal keys, and depth could overflow the stack
+ * later.
  */
 import { Result } from "effect"
 
@@ -15,8 +16,8 @@ export interface BodyFault {
 }
 
 /**
- * The parsed value, or the first fault, whose message begins with `subject`. Takes time linear in the text; the inside of
- * strings is skipped.
+ * The parsed value, or the first fault, whose message begins with `subject`. Takes time linear in the text; the inside
+ * of strings is skipped.
  */
 export const parseJsonBody = (text: string, subject = "The request body"): Result.Result<unknown, BodyFault> => {
   const fault = (problem: string): BodyFault => ({ message: `${subject} ${problem}` })

@@ -1,6 +1,6 @@
 /**
- * Node's HTTP server. It answers with an error body of the contract even what never becomes a request: bytes that are not
- * HTTP, headers beyond Node's limit, and a request that does not arrive in time.
+ * Node's HTTP server. It answers with an error body of the contract even what never becomes a request: bytes that are
+ * not HTTP, headers beyond Node's limit, and a request that does not arrive in time.
  */
 import { createServer, type Server } from "node:http"
 import type { Duplex } from "node:stream"
