@@ -1,8 +1,9 @@
 /**
- * The answers of `POST /v1/chat/completions`, whole and in chunks. These schemas document and check; the handlers write
- * the same shape by hand, because encoding every chunk through a schema would cost more than all the rest of a stream.
+ * The answers of `POST /v1/chat/completions`, plain and in chunks. The handlers encode the same shapes by hand, because
+ * encoding every chunk with a schema would cost more than everything else in a stream. These schemas make the OpenAPI
+ * document, and the acceptance tests decode every answer with them.
  *
- * Keys without a value are left out, except those that published clients insist on: `content`, `refusal`, `logprobs`
+ * Members without a value are left out, except those that published clients require: `content`, `refusal`, `logprobs`
  * and a string `system_fingerprint`.
  */
 import { Schema } from "effect"

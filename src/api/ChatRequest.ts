@@ -1,6 +1,6 @@
 /**
- * The body of `POST /v1/chat/completions` as clients send it. `null` means omitted, unknown fields are ignored, and the
- * parameters that the contract ignores are not named at all.
+ * The body of `POST /v1/chat/completions` as clients send it. `null` means omitted and unknown members are ignored, so
+ * the parameters that the contract ignores are not declared at all.
  */
 import { Schema } from "effect"
 
@@ -8,8 +8,8 @@ import { audioFormats } from "../domain/Conversation.ts"
 import { efforts } from "../domain/Reasoning.ts"
 
 /**
- * Optional, and `null` means omitted, as SDKs send it. `message` is for a value of no shape at all, where a union would
- * describe itself in TypeScript.
+ * An optional member. SDKs send `null` for omitted, so that is allowed too. `message` is the error for a value that
+ * fits no member of a union; without it the error would show the union as a TypeScript type.
  */
 const omittable = <S extends Schema.Constraint>(schema: S, message?: string) =>
   Schema.optionalKey(Schema.NullOr(schema).annotate(message === undefined ? {} : { message }))
@@ -75,7 +75,7 @@ const ToolCall = Schema.Struct({
   function: Schema.Struct({ name: Schema.NonEmptyString, arguments: Schema.String })
 })
 
-/** One member per role, each with a single literal: then a failure names the missing key, not the whole union. */
+/** One schema per role, each with a single literal, so that an error names the missing key rather than the union. */
 const SystemMessage = Schema.Struct({ role: Schema.Literal("system"), content: Schema.NullOr(TextContent) })
 const DeveloperMessage = Schema.Struct({ role: Schema.Literal("developer"), content: Schema.NullOr(TextContent) })
 const UserMessage = Schema.Struct({ role: Schema.Literal("user"), content: Schema.NullOr(UserContent) })
@@ -140,7 +140,7 @@ export const ChatResponseFormat = Schema.Union([
 
 const Effort = Schema.Literals([...efforts])
 
-/** The limit on keys is a check of the whole: a record drops a key that does not match its key schema. */
+/** Keys are checked on the whole record, because a key schema would silently drop the keys that do not match it. */
 const Metadata = Schema.Record(Schema.String, Schema.NullOr(Schema.String.check(Schema.isMaxLength(512)))).check(
   Schema.isMaxProperties(16),
   Schema.isPropertyNames(Schema.String.check(Schema.isMaxLength(64)), {

@@ -1,6 +1,7 @@
 /**
- * The closed list of errors a client can meet: code, status and body in one place. The fields of each class are the
- * wire body, `{ error: { code, message } }`; `_tag` is a plain class field: it can be caught by tag and is never sent.
+ * The closed list of errors that a client can get: code, status and body in one place. The schema fields of each class
+ * are the wire body, `{ error: { code, message } }`. `_tag` is a plain class field: errors can be caught by it, and it
+ * is never sent.
  */
 import { type Duration, Schema } from "effect"
 
@@ -184,7 +185,7 @@ export class InternalError extends Schema.Error<InternalError>("InternalError")(
   static readonly of = (message: string) => new InternalError({ error: { message } })
 }
 
-/** What a chat request may fail with, once its caller is known. */
+/** The errors of a chat request after the caller has been authenticated. */
 export type ChatError =
   | InvalidRequest
   | InvalidModel
@@ -197,7 +198,7 @@ export type ChatError =
   | RequestTooLarge
   | InternalError
 
-/** What a transcription may fail with, once its caller is known. */
+/** The errors of a transcription after the caller has been authenticated. */
 export type TranscriptionError =
   | InvalidRequest
   | InvalidFileFormat

@@ -1,11 +1,11 @@
 /**
- * `GET /v1/generations/{id}`: the receipt of one request, from which its charge can be recomputed: the tokens of every
- * bucket times their rates, and where audio is billed by time, its milliseconds times the rate of an hour, divided by
- * 3,600,000 and rounded up to a whole picodollar.
+ * The answer of `GET /v1/generations/{id}`: the receipt of one request. The charge can be recomputed from it: the sum
+ * of the tokens in each bucket times their rate. Audio that is billed by time costs its milliseconds times the rate per
+ * hour, divided by 3,600,000 and rounded up to a whole picodollar.
  */
 import { Schema } from "effect"
 
-/** Exact decimal USD. */
+/** An exact decimal amount of USD, such as `0.0123`. */
 const Usd = Schema.String
 
 export const Generation = Schema.Struct({

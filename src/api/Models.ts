@@ -1,7 +1,10 @@
-/** `GET /v1/models`: OpenAI's list shape, with what this gateway knows of a model under the service's own name. */
+/**
+ * The answers of `GET /v1/models` and `GET /v1/models/{id}`: OpenAI's shape, and beside its members what this gateway
+ * knows of a model in a member with the service's own name.
+ */
 import { Schema } from "effect"
 
-/** USD per million tokens, as exact decimal text. */
+/** USD per million tokens, as exact decimals. */
 const Prices = Schema.Struct({
   input: Schema.String,
   output: Schema.String,
@@ -11,7 +14,7 @@ const Prices = Schema.Struct({
   audio_input: Schema.String
 }).annotate({ description: "USD per million tokens, as exact decimals." })
 
-/** A model is priced by the token, or by the time of audio, which knows no limits in tokens. */
+/** A model is priced by the token or by the time of audio. In the second case it has no limits in tokens. */
 export const ModelFacts = Schema.Struct({
   kind: Schema.Literals(["chat", "transcription"]),
   price_usd_per_mtok: Schema.optionalKey(

@@ -1,6 +1,6 @@
 /**
- * The form and the answer of `POST /v1/audio/transcriptions`. These schemas document; the form is read while it
- * arrives, part by part, so that a file that will be refused is never held.
+ * The form and the answer of `POST /v1/audio/transcriptions`. The schema of the form only documents it: the form is
+ * read part by part while it arrives, so that a file that will be refused is never kept in memory.
  */
 import { Schema } from "effect"
 
@@ -8,7 +8,7 @@ import { audioExtensions } from "../domain/Transcription.ts"
 
 const text = (description: string) => Schema.optionalKey(Schema.String.annotate({ description }))
 
-const labelled = (description: string) =>
+const labelObject = (description: string) =>
   text(`A JSON object, as text. ${description} \`call_name\` has 1 to 64 characters, \`end_user_id\` 1 to 512.`)
 
 export const TranscriptionRequestBody = Schema.Struct({
@@ -29,8 +29,8 @@ export const TranscriptionRequestBody = Schema.Struct({
     Schema.Literals(["json", "text"]).annotate({ description: "`json` by default." })
   ),
   call_name: text("Label of the request, looked at when neither object has one. 1 to 64 characters."),
-  svc: labelled("Preferred place of the labels `call_name` and `end_user_id`."),
-  metadata: labelled("Place of the labels that the preferred one does not have; other keys are not stored.")
+  svc: labelObject("Preferred place of the labels `call_name` and `end_user_id`."),
+  metadata: labelObject("Place of the labels that the preferred one does not have; other keys are not stored.")
 }).annotate({ identifier: "TranscriptionForm" })
 
 export const Transcription = Schema.Struct({

@@ -153,6 +153,9 @@ const reportAnswers = (server: Server, report: (answer: SentAnswer) => void): Se
     })
   })
 
+/** Faults that are kept for the error of a suite. */
+const maxFaults = 5
+
 /** A server on a free port. Closing it fails the suite if an answer was sent that the definition does not declare. */
 export const checkedServerLayer = (serviceName: string) =>
   Layer.unwrap(
@@ -164,7 +167,8 @@ export const checkedServerLayer = (serviceName: string) =>
       )
       const report = (answer: SentAnswer): void => {
         const fault = contractFault(answer, serviceName)
-        if (fault !== undefined) faults.push(`${answer.method} ${answer.path} ${answer.status}: ${fault}`)
+        if (fault !== undefined && faults.length < maxFaults)
+          faults.push(`${answer.method} ${answer.path} ${answer.status}: ${fault}`)
       }
       return NodeHttpServer.layer(() => reportAnswers(server, report), {
         host: "127.0.0.1",
