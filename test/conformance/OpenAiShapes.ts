@@ -1,12 +1,11 @@
 /**
- * What OpenAI publishes of its answers, in our own words; `OurShapes.ts` has what we add. Each shape `satisfies` the
- * type that the `openai` package makes from OpenAI's OpenAPI document: one that asks for less does not compile. Members
- * that we never send are left out; `/openapi.json` closes its objects, so an answer with one fails there.
+ * The shapes of OpenAI's answers, written by hand; `OurShapes.ts` has what this gateway adds. Each shape `satisfies`
+ * the type that the `openai` package generates from OpenAI's OpenAPI document, so a shape that demands less does not
+ * compile. Members that this gateway never sends are left out: `ContractCheck.ts` rejects an answer that has one.
  *
- * Where we differ from OpenAI on purpose:
- * - Errors have `code` and `message` and not `type` and `param`: the contract of this gateway says so, and no client
- *   was found that needs them.
- * - A stream that breaks ends with `finish_reason: "error"` beside a top-level `error`. OpenAI has no word for it.
+ * There are two intended differences from OpenAI: - Errors have `code` and `message` but not `type` and `param`: the
+ * contract of this gateway says so, and no client is known that needs them. - A stream that breaks ends with
+ * `finish_reason: "error"` and a top-level `error`. OpenAI has no equivalent.
  */
 import type OpenAI from "openai"
 import type { ErrorObject } from "openai/resources/shared"
@@ -70,7 +69,7 @@ const delta = z.object({
   )
 }) satisfies z.ZodType<OpenAI.ChatCompletionChunk.Choice.Delta>
 
-/** A chunk whose finish reason is of these. */
+/** A chunk with one of these finish reasons. */
 export const chunkThatEndsWith = <Reason extends z.ZodType>(reason: Reason) =>
   z.object({
     ...base,
@@ -89,7 +88,7 @@ export const transcription = z.object({
 export const model = z.object({
   id: z.string().min(1),
   object: z.literal("model"),
-  // 0 is a model of which nobody said when it came.
+  // 0 stands for a model whose release date is unknown.
   created: z.int().nonnegative(),
   owned_by: z.string().min(1)
 }) satisfies z.ZodType<OpenAI.Model>

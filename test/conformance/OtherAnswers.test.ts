@@ -1,4 +1,4 @@
-/** Answers beside those of chat, and errors, are OpenAI's where it has them, and all are what `/openapi.json` says. */
+/** All other answers and all errors have OpenAI's shapes where OpenAI has such answers, and match `/openapi.json`. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
@@ -18,8 +18,8 @@ const json = "application/json"
 const chat = "/v1/chat/completions"
 const hello = { model: "gpt-4o-mini", messages: [user("Hello")] }
 
-onEmbedded.sandbox("By OpenAI's schemas and our own document, beside chat answers,", (it) => {
-  it.effect("the models are valid, in their list and one by one", () =>
+onEmbedded.sandbox("By OpenAI's schemas and our own document, answers other than chat,", (it) => {
+  it.effect("list and describe the models validly", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const declared = yield* published
@@ -37,7 +37,7 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, beside chat answer
     })
   )
 
-  it.effect("the transcriptions are valid, as JSON and as text, and so are their receipts", () =>
+  it.effect("transcribe validly, as JSON and as text, and with valid receipts", () =>
     Effect.gen(function* () {
       const declared = yield* published
       const whole = yield* transcribeWith({ model: "whisper-1" })
@@ -53,7 +53,7 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, beside chat answer
     })
   )
 
-  it.effect("the receipts are valid, of answers and of failures, direct and routed", () =>
+  it.effect("give valid receipts of answers and of failures, direct and routed", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const declared = yield* published
@@ -72,16 +72,16 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, beside chat answer
     })
   )
 
-  it.effect("every error is valid, on every path that has it", () =>
+  it.effect("have valid errors, on every path that can fail with them", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const declared = yield* published
-      const poor = as(yield* gateway.tenant("0"))
-      const shut = as(yield* gateway.tenant("1", { endpoints: [] }))
-      const bound = as(yield* gateway.tenant("1", { models: [modelId("gpt-4o")] }))
-      const slow = as(yield* gateway.tenant("1", { requestsPerMinute: 1 }))
-      const stranger = { authorization: "Bearer tg-nobody" }
-      yield* gateway.chat(hello, slow)
+      const noCredit = as(yield* gateway.tenant("0"))
+      const noEndpoints = as(yield* gateway.tenant("1", { endpoints: [] }))
+      const oneModel = as(yield* gateway.tenant("1", { models: [modelId("gpt-4o")] }))
+      const rateLimited = as(yield* gateway.tenant("1", { requestsPerMinute: 1 }))
+      const unknownKey = { authorization: "Bearer tg-unknown" }
+      yield* gateway.chat(hello, rateLimited)
       const prompt = (content: string) => ({ ...hello, messages: [user(content)] })
       const cases: ReadonlyArray<readonly [path: string, reply: Effect.Effect<Reply, never, TestGateway>]> = [
         [chat, gateway.chat({ ...hello, temperature: 3 })],
@@ -89,14 +89,14 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, beside chat answer
         [chat, gateway.chat({ ...hello, model: "nope" })],
         [chat, gateway.chat({ ...hello, metadata: { call_name: " " } })],
         [chat, gateway.chat({ ...hello, n: 2 })],
-        [chat, gateway.chat(hello, stranger)],
-        [chat, gateway.chat(hello, poor)],
-        [chat, gateway.chat(hello, shut)],
-        [chat, gateway.chat(hello, bound)],
+        [chat, gateway.chat(hello, unknownKey)],
+        [chat, gateway.chat(hello, noCredit)],
+        [chat, gateway.chat(hello, noEndpoints)],
+        [chat, gateway.chat(hello, oneModel)],
         [chat, gateway.chat(JSON.stringify({ ...hello, pad: "x".repeat(33 * 1024 * 1024) }))],
         [chat, gateway.chat(hello, { "idempotency-key": "once" })],
         [chat, gateway.chat(prompt("Another"), { "idempotency-key": "once" })],
-        [chat, gateway.chat(hello, slow)],
+        [chat, gateway.chat(hello, rateLimited)],
         [chat, gateway.chat(prompt("[fault:429] Hi"))],
         [chat, gateway.chat(prompt("[fault:500] Hi"))],
         [audio, transcribe([])],
@@ -106,22 +106,22 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, beside chat answer
         [audio, transcribeWith({ response_format: "srt" })],
         [audio, transcribeWith({ call_name: "" })],
         [audio, transcribeWith({ svc: '{"end_user_id":""}' })],
-        [audio, transcribeWith({}, stranger)],
-        [audio, transcribeWith({}, poor)],
-        [audio, transcribeWith({}, shut)],
-        [audio, transcribeWith({}, bound)],
+        [audio, transcribeWith({}, unknownKey)],
+        [audio, transcribeWith({}, noCredit)],
+        [audio, transcribeWith({}, noEndpoints)],
+        [audio, transcribeWith({}, oneModel)],
         [audio, transcribeWith({}, { "idempotency-key": "once" })],
         [audio, transcribeWith({ prompt: "another" }, { "idempotency-key": "once" })],
-        [audio, transcribeWith({}, slow)],
+        [audio, transcribeWith({}, rateLimited)],
         [audio, transcribeWith({ model: "gpt-transcribe", prompt: "[fault:429]" })],
         [audio, transcribeWith({ model: "gemini-2.5-flash", prompt: "[fault:500]" })],
-        ["/v1/models", gateway.request("GET", "/v1/models", undefined, stranger)],
-        ["/v1/models", gateway.request("GET", "/v1/models", undefined, slow)],
-        ["/v1/models", gateway.request("GET", "/v1/models", undefined, shut)],
+        ["/v1/models", gateway.request("GET", "/v1/models", undefined, unknownKey)],
+        ["/v1/models", gateway.request("GET", "/v1/models", undefined, rateLimited)],
+        ["/v1/models", gateway.request("GET", "/v1/models", undefined, noEndpoints)],
         ["/v1/models/{id}", gateway.request("GET", "/v1/models/nope")],
-        ["/v1/models/{id}", gateway.request("GET", "/v1/models/nope", undefined, stranger)],
+        ["/v1/models/{id}", gateway.request("GET", "/v1/models/nope", undefined, unknownKey)],
         ["/v1/generations/{id}", gateway.request("GET", "/v1/generations/nope")],
-        ["/v1/generations/{id}", gateway.request("GET", "/v1/generations/nope", undefined, slow)]
+        ["/v1/generations/{id}", gateway.request("GET", "/v1/generations/nope", undefined, rateLimited)]
       ]
       const seen = new Set<unknown>()
       for (const [path, ask] of cases) {
@@ -133,11 +133,11 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, beside chat answer
         assertShape(Theirs.errorBody, body, about)
         declared(path === chat || path === audio ? "post" : "get", path, reply.status, json, body, about)
       }
-      // No document can declare what happens beside its paths.
-      const beside = ["method_not_allowed"]
+      // An OpenAPI document cannot declare an answer to a method that a path does not have.
+      const undeclared = ["method_not_allowed"]
       assert.sameMembers(
         [...seen].filter((code) => code !== undefined),
-        Object.keys(errorTable).filter((code) => !beside.includes(code))
+        Object.keys(errorTable).filter((code) => !undeclared.includes(code))
       )
     })
   )

@@ -1,4 +1,4 @@
-/** What this gateway adds to OpenAI's answers, on top of `OpenAiShapes.ts`; other members are not looked at here. */
+/** What this gateway adds to OpenAI's answers in `OpenAiShapes.ts`. Members that both have are not checked here. */
 import * as z from "zod"
 
 import { chunkThatEndsWith, count, errorBody } from "./OpenAiShapes.ts"
@@ -18,17 +18,17 @@ const billedUsage = z
   })
   .refine((it) => it.total_tokens === it.prompt_tokens + it.completion_tokens, "total_tokens is not the sum")
 
-/** As OpenRouter writes them, which is what clients know. */
-const place = { id: z.string(), format: z.string(), index: z.exactOptional(z.int()) }
+/** Reasoning blocks as OpenRouter defined them, which is the format that clients know. */
+const common = { id: z.string(), format: z.string(), index: z.exactOptional(z.int()) }
 const reasoningDetail = z.discriminatedUnion("type", [
   z.strictObject({
     type: z.literal("reasoning.text"),
     text: z.string(),
     signature: z.exactOptional(z.string()),
-    ...place
+    ...common
   }),
-  z.strictObject({ type: z.literal("reasoning.summary"), summary: z.string(), ...place }),
-  z.strictObject({ type: z.literal("reasoning.encrypted"), data: z.string(), ...place })
+  z.strictObject({ type: z.literal("reasoning.summary"), summary: z.string(), ...common }),
+  z.strictObject({ type: z.literal("reasoning.encrypted"), data: z.string(), ...common })
 ])
 
 const reasoned = {
@@ -36,7 +36,7 @@ const reasoned = {
   reasoning_details: z.exactOptional(z.array(reasoningDetail).min(1))
 }
 
-/** A plain answer. Its content is null exactly beside tool calls, of which there is then one at least, or a refusal. */
+/** A plain answer. Its content is null only beside a refusal or at least one tool call. */
 export const completion = z.looseObject({
   choices: z.tuple([
     z.looseObject({
@@ -60,7 +60,7 @@ export const completion = z.looseObject({
 
 const choice = z.looseObject({ index: z.literal(0), delta: z.looseObject(reasoned), logprobs: z.null() })
 
-/** The chunks of a stream by their place in it. */
+/** The chunks of a stream by their position. */
 export const chunks = {
   first: z.looseObject({ choices: z.tuple([choice]), usage: z.undefined().optional(), svc }),
   middle: z.looseObject({
@@ -77,7 +77,7 @@ export const chunks = {
   })
 }
 
-/** What is known of a model beside OpenAI's members is under `svc`. */
+/** A model's description beside OpenAI's members, in the member `svc`. */
 export const model = z.looseObject({
   svc: z.xor([
     z.looseObject({ price_usd_per_mtok: z.looseObject({}), context_window: z.int(), max_output_tokens: z.int() }),

@@ -1,4 +1,4 @@
-/** The schemas that `/openapi.json` declares, as validators: what we publish about an answer must be true of it. */
+/** Validators made from the schemas in `/openapi.json`: what the document says about an answer must be true. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import * as z from "zod"
@@ -6,7 +6,7 @@ import * as z from "zod"
 import { at, type Json } from "../support/Chat.ts"
 import { TestGateway } from "../support/TestGateway.ts"
 
-/** JSON inside a string is described beside the string; here it is read already, and described in its place. */
+/** Replaces a string that contains JSON by the schema of that JSON, because the tests parse it before they check it. */
 const unwrapped = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(unwrapped)
   if (typeof schema !== "object" || schema === null) return schema
@@ -24,7 +24,7 @@ export type Declared = (
   about: string
 ) => void
 
-/** Reads the document of the running gateway. */
+/** The validators of the running gateway's document. */
 export const published: Effect.Effect<Declared, never, TestGateway> = Effect.gen(function* () {
   const gateway = yield* TestGateway
   const { text } = yield* gateway.request("GET", "/openapi.json")
@@ -42,7 +42,7 @@ export const published: Effect.Effect<Declared, never, TestGateway> = Effect.gen
   }
 })
 
-/** Fails the test unless `value` has this shape, saying where it has not. */
+/** Fails the test with the place of the first mismatch unless `value` has this shape. */
 export const assertShape = (shape: z.ZodType, value: unknown, about: string): void => {
   const { error } = shape.safeParse(value)
   if (error !== undefined) assert.fail(`${about}: ${z.prettifyError(error)}\n${JSON.stringify(value).slice(0, 2_000)}`)
