@@ -19,7 +19,7 @@ const Junk = Schema.Array(
   Schema.Struct({ name: Schema.Literals(["JUNK", "LIST", "bext", "fact", "id3 ", "\0\0\0\0"]), size: int(4, 51) })
 ).check(Schema.isMaxLength(5))
 
-/** Every uncompressed kind: tag, bits. */
+/** All uncompressed encodings: format tag and bits per sample. */
 const kinds = [
   [1, 8],
   [1, 12],
@@ -42,13 +42,13 @@ const Written = Schema.Struct({
   frames: int(1, 3_000),
   before: Junk,
   after: Junk,
-  /** What the writer put for the size of the data. */
+  /** The size of the data as the header states it. */
   stated: Schema.Literals(["right", "zero", "unknown", "too much"]),
   cut: Schema.Boolean
 })
 
 describe("lengthOf a WAV", () => {
-  it("is what soxi says of files as programs write them", () => {
+  it("equals what soxi measures on files that real programs wrote", () => {
     assert.isAbove(recorded.files.length, 40)
     for (const { audioBytes, file, head, seconds, tail } of recorded.files) {
       const bytes = Buffer.concat([
@@ -61,7 +61,7 @@ describe("lengthOf a WAV", () => {
   })
 
   it.prop(
-    "is its frames by its rate, whatever else is in the file and whatever the size of the data is said to be",
+    "is frames divided by rate, whatever other chunks the file has and whatever data size it states",
     { written: Written },
     ({ written: { after, before, channels, cut, extensible, form, frames, kind, sampleRate, stated } }) => {
       const write = inOrder(form !== "RIFX")
@@ -78,7 +78,8 @@ describe("lengthOf a WAV", () => {
         ...others(before),
         write.chunk("data", data, is64 ? 0xffff_ffff : size)
       )
-      // A chunk of odd size has a byte of padding, which is no audio to those who look for the end of the file.
+      // A chunk of odd size has a byte of padding, which must not count as audio when data extends to the end of the
+      // file.
       const padding = stated === "right" || (is64 && stated === "unknown") ? 0 : data.length % 2
       const bytes = stated === "right" && !cut ? Buffer.concat([whole, ...others(after)]) : whole
       const ends = bytes.subarray(0, bytes.length - padding)
@@ -91,7 +92,7 @@ describe("lengthOf a WAV", () => {
   )
 
   it.prop(
-    "is never shorter or longer than its bytes can be, however its header is bent",
+    "is plausible for the number of bytes, however the header is corrupted",
     { at: int(0, 79), byte: int(0, 255), also: int(0, 79), other: int(0, 255) },
     ({ also, at, byte, other }) => {
       const bytes = fileOf("RIFF", format({ ...speech, extensible: true }), fact(500), second)
@@ -104,14 +105,18 @@ describe("lengthOf a WAV", () => {
     { arbitrary: { runs: 1_000 } }
   )
 
-  it("is all its audio: every data chunk, by the first format, and only what is there", () => {
+  it("counts every data chunk by the first format, and only bytes that are present", () => {
     const half = chunk("data", new Uint8Array(16_000))
     const slow = format({ ...speech, sampleRate: 1_000 })
     const cases: ReadonlyArray<readonly [string, Uint8Array, number]> = [
       ["two data chunks", fileOf("RIFF", format(speech), chunk("data", new Uint8Array(2)), second), 1_000],
       ["a second format", fileOf("RIFF", format(speech), slow, second), 1_000],
       ["a cut file", fileOf("RIFF", format(speech), second).subarray(0, 16_044), 500],
-      ["hours, it says", fileOf("RIFF", format(speech), chunk("data", new Uint8Array(16_000), 0x7fff_ffff)), 500],
+      [
+        "a stated size of hours",
+        fileOf("RIFF", format(speech), chunk("data", new Uint8Array(16_000), 0x7fff_ffff)),
+        500
+      ],
       ["hours in 64 bits", fileOf("RF64", longSize(2 ** 50), format(speech), half), 500],
       ["64 bits in a plain file", fileOf("RIFF", longSize(2), format(speech), second), 1_000],
       ["a cut chunk before the audio ends", fileOf("RIFF", format(speech), half, chunk("LIST", half, 2 ** 30)), 500],
@@ -123,7 +128,7 @@ describe("lengthOf a WAV", () => {
     for (const [name, bytes, millis] of cases) assert.deepStrictEqual(wav(bytes), { millis, basis: "header" }, name)
   })
 
-  it("of compressed audio goes by blocks, else by a count of frames or a rate that can be", () => {
+  it("of compressed audio goes by blocks, else by a plausible number of frames or byte rate", () => {
     const tagged = (tag: number, more: Partial<WaveFormat>) => ({ ...speech, sampleBits: 4, tag, ...more })
     const mp3 = tagged(0x55, { blockAlign: 1, byteRate: 4_000 })
     const cases: ReadonlyArray<readonly [string, Uint8Array, number]> = [
@@ -139,7 +144,7 @@ describe("lengthOf a WAV", () => {
     }
   })
 
-  const bent = (more: Partial<WaveFormat>) => fileOf("RIFF", format({ ...speech, ...more }), second)
+  const changed = (more: Partial<WaveFormat>) => fileOf("RIFF", format({ ...speech, ...more }), second)
   const junk = Array.from({ length: 300 }, () => chunk("JUNK", new Uint8Array(0)))
   const broken: Record<string, Uint8Array> = {
     "another file": Buffer.from("ID3\u0004 this is an mp3 by another name, and quite a long one at that"),
@@ -156,22 +161,22 @@ describe("lengthOf a WAV", () => {
       second
     ),
     "hundreds of chunks": fileOf("RIFF", ...junk, format(speech), second),
-    "no sample rate": bent({ sampleRate: 0 }),
-    "a rate that makes hours of seconds": bent({ sampleRate: 1 }),
-    "a rate that makes nothing of hours": bent({ sampleRate: 768_001 }),
-    "no channels": bent({ channels: 0, blockAlign: 2 }),
-    "more channels than there are": bent({ channels: 65 }),
-    "no blocks": bent({ blockAlign: 0 }),
-    "blocks that its samples do not make": bent({ blockAlign: 65_534 }),
-    "samples without bits": bent({ sampleBits: 0, blockAlign: 2 }),
-    "samples of 128 bits": bent({ sampleBits: 128 }),
-    "blocks of nothing but header": bent({ tag: 0x11, blockAlign: 4 }),
-    "gsm in stereo": bent({ tag: 0x31, channels: 2, blockAlign: 65 }),
-    "a codec at no rate": bent({ tag: 0x55, blockAlign: 1, byteRate: 0 }),
-    "a codec at the rate of a disk": bent({ tag: 0x55, blockAlign: 1, byteRate: 100_000_000 })
+    "no sample rate": changed({ sampleRate: 0 }),
+    "a sample rate that is too low": changed({ sampleRate: 1 }),
+    "a sample rate that is too high": changed({ sampleRate: 768_001 }),
+    "no channels": changed({ channels: 0, blockAlign: 2 }),
+    "too many channels": changed({ channels: 65 }),
+    "no blocks": changed({ blockAlign: 0 }),
+    "a block size that does not match its samples": changed({ blockAlign: 65_534 }),
+    "samples without bits": changed({ sampleBits: 0, blockAlign: 2 }),
+    "samples of 128 bits": changed({ sampleBits: 128 }),
+    "blocks of nothing but header": changed({ tag: 0x11, blockAlign: 4 }),
+    "gsm in stereo": changed({ tag: 0x31, channels: 2, blockAlign: 65 }),
+    "a codec without a byte rate": changed({ tag: 0x55, blockAlign: 1, byteRate: 0 }),
+    "a codec with an implausible byte rate": changed({ tag: 0x55, blockAlign: 1, byteRate: 100_000_000 })
   }
   for (const [name, bytes] of Object.entries(broken)) {
-    it(`is estimated, and says so, with a broken header: ${name}`, () => {
+    it(`is estimated, with that basis, for a broken header: ${name}`, () => {
       assert.deepStrictEqual(wav(bytes), {
         millis: Math.max(1, Math.round(bytes.length / 32)),
         basis: "broken_header"
@@ -181,7 +186,7 @@ describe("lengthOf a WAV", () => {
 })
 
 describe("lengthOf anything else", () => {
-  it("is estimated from its size, by what its format usually takes", () => {
+  it("is estimated from its size, by the usual byte rate of its format", () => {
     const seconds = (extension: AudioExtension) => lengthAs(extension, new Uint8Array(96_000)).millis / 1_000
     assert.deepStrictEqual(
       Object.fromEntries(audioExtensions.filter((one) => one !== "wav").map((one) => [one, seconds(one)])),

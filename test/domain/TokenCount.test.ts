@@ -3,7 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import type { ChatRequest } from "../../src/domain/Conversation.ts"
 import { audioTokens, estimatePromptTokens, textTokens } from "../../src/domain/TokenCount.ts"
 
-/** Texts of our own with their exact size in OpenAI's `o200k_base`. */
+/** Texts written for this test, with their exact number of tokens in OpenAI's `o200k_base`. */
 const counted = [
   [
     "English prose",
@@ -94,7 +94,7 @@ describe("TokenCount", () => {
     })
   }
 
-  it("counts nothing for the empty text and something for any other", () => {
+  it("counts no tokens for the empty text and at least one for any other", () => {
     assert.strictEqual(textTokens(""), 0)
     for (const text of [" ", "\n", "a", "7", ".", "é", "字", "😀", "\ud800"]) assert.isAtLeast(textTokens(text), 1)
   })
@@ -116,7 +116,7 @@ describe("TokenCount", () => {
     assert.strictEqual(audioTokens(image), 0)
   })
 
-  it("judges a long text by stripes of it, within a few percent of counting it whole", () => {
+  it("samples a long text, within a few percent of counting it whole", () => {
     const line = "The gateway holds 12.50 USD before it calls a provider; 网关在调用之前预留金额。\n"
     const short = textTokens(line.repeat(100))
     assert.approximately(textTokens(line.repeat(20_000)) / (short * 200), 1, 0.05)

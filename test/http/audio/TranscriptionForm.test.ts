@@ -33,9 +33,9 @@ const refusalOf = (result: Refused, about: string): readonly [code: string, mess
     : assert.fail(`accepted ${about.slice(0, 80)}`)
 
 const assertRefused = (result: Refused, code: string, message: RegExp, about: string) => {
-  const [refusedCode, words] = refusalOf(result, about)
-  assert.strictEqual(refusedCode, code, words)
-  assert.match(words, message)
+  const [refusedCode, refusedMessage] = refusalOf(result, about)
+  assert.strictEqual(refusedCode, code, refusedMessage)
+  assert.match(refusedMessage, message)
 }
 
 const labelsIn = (fields: Fields) => TranscriptionForm.labelsOf(accepts(withFile(fields)))
@@ -63,7 +63,7 @@ describe("TranscriptionForm", () => {
     )
   })
 
-  it("says what its fields say, wherever the file stands among them", () => {
+  it("reads its fields, wherever the file stands among them", () => {
     const fields = fieldsOf({
       model: "whisper-1",
       language: "DE",
@@ -93,7 +93,7 @@ describe("TranscriptionForm", () => {
     }
   })
 
-  it("takes the file by the extension of its name, in any case, and by nothing else", () => {
+  it("accepts a file by the extension of its name alone, in lower or upper case", () => {
     for (const extension of audioExtensions) {
       for (const name of [`a.${extension}`, `a.${extension.toUpperCase()}`, `a.b.c.${extension}`, `.${extension}`]) {
         const { file } = accepts([audioPart({ filename: name, type: "image/png", content: "not audio" })])
@@ -110,7 +110,7 @@ describe("TranscriptionForm", () => {
     }
   })
 
-  it("keeps of the file's name what is a name", () => {
+  it("strips directories, escapes and control characters from the file's name", () => {
     const named = (parameters: string) =>
       accepts([audioPart({ head: `content-disposition: form-data; name="file"; ${parameters}` })]).file.name
     assert.strictEqual(named('filename="C:\\fakepath\\Über uns.WAV"'), "Über uns.WAV")
@@ -139,11 +139,11 @@ describe("TranscriptionForm", () => {
     ["a field that is too long", withFile({ prompt: "x".repeat(65_537) }), /^prompt must have at most 65536 bytes/]
   ])("refuses %s", (name, parts, message) => assertRefused(read(parts), "invalid_request", message, name))
 
-  it("takes a field that is as long as it may be", () => {
+  it("accepts a field of the greatest length", () => {
     assert.lengthOf(String(accepts(withFile({ prompt: "é".repeat(32_768) })).prompt), 32_768)
   })
 
-  it.each(["svc", "metadata"])("takes %s as a JSON object and nothing else", (name) => {
+  it.each(["svc", "metadata"])("accepts %s only as a JSON object", (name) => {
     for (const [text, message] of [
       ["", /is empty/],
       ["{", /is not valid JSON/],
@@ -167,7 +167,7 @@ describe("TranscriptionForm", () => {
     }
   })
 
-  it("takes the language as an ISO 639-1 code", () => {
+  it("accepts only ISO 639-1 codes as the language", () => {
     for (const [text, language] of [
       ["en", "en"],
       ["ZH", "zh"],
@@ -180,7 +180,7 @@ describe("TranscriptionForm", () => {
     }
   })
 
-  it("takes the temperature as programs write a number from 0 to 1", () => {
+  it("accepts a JSON number from 0 to 1 as the temperature", () => {
     const written = {
       "0": 0,
       "0.0": 0,
@@ -218,12 +218,12 @@ describe("TranscriptionForm", () => {
     }
   })
 
-  it("takes an empty prompt for none", () => {
+  it("treats an empty prompt as none", () => {
     assert.isUndefined(accepts(withFile({ prompt: "" })).prompt)
     assert.strictEqual(accepts(withFile({ prompt: " " })).prompt, " ")
   })
 
-  it("knows two answer formats", () => {
+  it("supports two response formats", () => {
     for (const format of ["json", "text"] as const) {
       const form = accepts(withFile({ response_format: format }))
       assert.deepStrictEqual(TranscriptionForm.formatOf(form), Result.succeed(format))
@@ -242,24 +242,24 @@ describe("A label of a transcription", () => {
     ["in svc", { svc: json({ call_name: "s", end_user_id: "u" }) }, "s", "u"],
     ["in metadata", { metadata: json({ call_name: "m", end_user_id: "u" }) }, "m", "u"],
     ["at the top", { call_name: "t" }, "t", undefined],
-    ["at the top, where there is no end_user_id", { end_user_id: "u" }, undefined, undefined],
+    ["not at the top for end_user_id", { end_user_id: "u" }, undefined, undefined],
     ["in both", { svc: json({ call_name: "s" }), metadata: json({ call_name: "m" }) }, "s", undefined],
     [
-      "in both, each label for itself",
+      "in both, each label separately",
       { svc: json({ call_name: "s" }), metadata: json({ call_name: "m", end_user_id: "v" }), call_name: "t" },
       "s",
       "v"
     ],
     [
-      "in both, the other way round",
+      "in both, each from the other object",
       { svc: json({ end_user_id: "u" }), metadata: json({ call_name: "m", end_user_id: "v" }), call_name: "t" },
       "m",
       "u"
     ],
     ["in neither", { svc: "{}", metadata: json({ other: 1 }), call_name: "t" }, "t", undefined],
-    ["beside a bad one that does not count", { svc: json({ call_name: "s" }), call_name: " " }, "s", undefined],
+    ["beside an invalid one that is not used", { svc: json({ call_name: "s" }), call_name: " " }, "s", undefined],
     [
-      "beside bad ones in the object that does not count",
+      "beside invalid ones in the object that is not used",
       { svc: json({ call_name: "s", end_user_id: "u" }), metadata: json({ call_name: 7, end_user_id: "" }) },
       "s",
       "u"
@@ -270,38 +270,43 @@ describe("A label of a transcription", () => {
       "x".repeat(64),
       "é".repeat(512)
     ],
-    ["with space around it, as it is", { call_name: " a " }, " a ", undefined],
-    ["in an object with a strange key", { svc: '{"__proto__": {"call_name": "p"}}', call_name: "t" }, "t", undefined]
+    ["with the whitespace around it", { call_name: " a " }, " a ", undefined],
+    [
+      "outside an object with a __proto__ key",
+      { svc: '{"__proto__": {"call_name": "p"}}', call_name: "t" },
+      "t",
+      undefined
+    ]
   ])("is found %s", (_name, fields, callName, endUserId) => {
     assert.deepStrictEqual(labelsIn(fields), Result.succeed({ callName, endUserId }))
   })
 
-  const badValues = ["", " ", "\t\n", "\u00a0\u2003", 7, null, true, {}, ["a"]]
+  const invalidValues = ["", " ", "\t\n", "\u00a0\u2003", 7, null, true, {}, ["a"]]
 
   it.each([
     ["call_name", "invalid_call_name", 64],
     ["end_user_id", "invalid_end_user_id", 512]
-  ] as const)("%s must be text of the right length that says something", (key, code, maxLength) => {
+  ] as const)("%s must be text of the right length that is not only whitespace", (key, code, maxLength) => {
     const rule = new RegExp(`must be text of 1 to ${maxLength} characters that is not only whitespace`)
-    for (const value of [...badValues, "x".repeat(maxLength + 1)]) {
+    for (const value of [...invalidValues, "x".repeat(maxLength + 1)]) {
       for (const container of ["svc", "metadata"]) {
         const fields = { [container]: json({ [key]: value }) }
         assertRefused(labelsIn(fields), code, rule, json(fields))
         assert.match(refusalOf(labelsIn(fields), "")[1], new RegExp(`^${container}\\.${key} `))
       }
-      // Present and bad where it counts, nothing else is looked at.
+      // An invalid value in the preferred object is an error, even when other places hold valid ones.
       const shadowed = { svc: json({ [key]: value }), metadata: json({ [key]: "good" }), [key]: "good" }
       assertRefused(labelsIn(shadowed), code, /^svc\./, json(shadowed))
     }
   })
 
-  it("at the top obeys the same rule", () => {
+  it("is checked by the same rule at the top level", () => {
     for (const value of ["", "  ", "x".repeat(65)]) {
       assertRefused(labelsIn({ call_name: value }), "invalid_call_name", /^call_name must be text of 1 to 64/, value)
     }
   })
 
-  it("is checked after the other: call_name before end_user_id", () => {
+  it("is checked in a fixed order: call_name before end_user_id", () => {
     const both = { svc: json({ end_user_id: "", call_name: "" }) }
     assertRefused(labelsIn(both), "invalid_call_name", /call_name/, "both")
   })

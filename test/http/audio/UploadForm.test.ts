@@ -15,9 +15,9 @@ import { audioPart, field, type Multipart, multipart, type PartSpec } from "../.
 
 const everything: PartLimit = () => 1024 * 1024
 
-/** Reads a form that arrives in pieces of these sizes, over and over; in one piece when there are none. */
-const readIn = ({ body, contentType }: Multipart, sizes: ReadonlyArray<number>, wanted = everything) => {
-  const reader = new FormReader(contentType, wanted, Number.NaN)
+/** Reads a form in pieces of these sizes, which repeat; in one piece when there are none. */
+const readIn = ({ body, contentType }: Multipart, sizes: ReadonlyArray<number>, partLimit = everything) => {
+  const reader = new FormReader(contentType, partLimit, Number.NaN)
   for (let at = 0, piece = 0; at < body.length; piece++) {
     const size = sizes[piece % Math.max(1, sizes.length)] ?? body.length
     if (!reader.write(body.subarray(at, at + size))) break
@@ -33,7 +33,7 @@ const accepted = (
 const refusal = (result: Result.Result<UploadedForm, { readonly error: { readonly message: string } }>): string =>
   Result.isFailure(result) ? result.failure.error.message : assert.fail("accepted")
 
-const shown = ({ parts }: UploadedForm) =>
+const partsOf = ({ parts }: UploadedForm) =>
   [...parts].map(([name, { bytes, filename, size, times }]) => [
     name,
     filename,
@@ -42,28 +42,30 @@ const shown = ({ parts }: UploadedForm) =>
     times
   ])
 
-/** Contents made of what boundaries are made of, to be taken for one. */
-const tricky = Schema.Array(Schema.Literals(["\r", "\n", "\r\n", "-", "--", "--b", "b", "\r\n--", "\r\n--B", "é", "x"]))
+/** Contents made of pieces of boundaries, which a parser may mistake for one. */
+const boundaryLike = Schema.Array(
+  Schema.Literals(["\r", "\n", "\r\n", "-", "--", "--b", "b", "\r\n--", "\r\n--B", "é", "x"])
+)
 
 describe("FormReader", () => {
   it.prop(
-    "reads the same parts however the body is cut into pieces, and whatever their content looks like",
-    { pieces: Schema.Array(tricky), sizes: Schema.NonEmptyArray(Schema.Literals([1, 2, 3, 5, 8, 21, 4_096])) },
+    "reads the same parts however the body is divided, even when content looks like a boundary",
+    { pieces: Schema.Array(boundaryLike), sizes: Schema.NonEmptyArray(Schema.Literals([1, 2, 3, 5, 8, 21, 4_096])) },
     ({ pieces, sizes }) => {
       const parts: ReadonlyArray<PartSpec> = pieces
         .slice(0, maxParts)
-        .map((words, at) => ({ name: `p${at}`, filename: `${at}.wav`, content: words.join("") }))
-      // A content that holds the boundary itself is a different form.
+        .map((content, at) => ({ name: `p${at}`, filename: `${at}.wav`, content: content.join("") }))
+      // Content that contains the whole boundary is another form.
       if (parts.some(({ content }) => `\r\n${content}`.includes("\r\n--bound"))) return
       const expected = parts.map(({ content, filename, name }) => {
         const text = Buffer.from(content).toString("latin1")
         return [name, filename, text, text.length, 1]
       })
-      assert.deepStrictEqual(shown(accepted(readIn(multipart(parts, "bound"), sizes))), expected)
+      assert.deepStrictEqual(partsOf(accepted(readIn(multipart(parts, "bound"), sizes))), expected)
     }
   )
 
-  it("keeps of a part what is wanted of it, counts the rest, and forgets what nobody asked for", () => {
+  it("keeps a part up to its limit, counts the rest, and ignores parts without a limit", () => {
     const form = multipart([
       field("small", "12345"),
       field("small", "again"),
@@ -74,7 +76,7 @@ describe("FormReader", () => {
     ])
     const limits = new Map(Object.entries({ small: 5, large: 5, counted: 0, none: 5 }))
     for (const sizes of [[], [1], [7], [65_536]]) {
-      assert.deepStrictEqual(shown(accepted(readIn(form, sizes, (name) => limits.get(name)))), [
+      assert.deepStrictEqual(partsOf(accepted(readIn(form, sizes, (name) => limits.get(name)))), [
         ["small", undefined, "12345", 5, 2],
         ["large", undefined, "", 6, 1],
         ["counted", "speech.wav", "", 70_000, 1],
@@ -83,7 +85,7 @@ describe("FormReader", () => {
     }
   })
 
-  it("reads names as clients write them", () => {
+  it("reads file names in all notations of clients", () => {
     const disposition = (parameters: string): PartSpec => ({
       name: "",
       head: `Content-Disposition: form-data; ${parameters}`,
@@ -108,14 +110,14 @@ describe("FormReader", () => {
     }
   })
 
-  it("takes text before the first boundary and after the last for nothing", () => {
+  it("ignores text before the first boundary and after the last", () => {
     const { body, contentType } = multipart([field("a", "1")], "b")
     const after = multipart([field("b", "2")], "b").body
     for (const epilogue of ["", "\r\n", "bye: \u0000", "x".repeat(100_000), after.toString()]) {
       const whole = Buffer.concat([Buffer.from("hello\r\nthere\r\n"), body, Buffer.from(epilogue)])
       for (const sizes of [[], [1], [3]]) {
         const form = accepted(readIn({ body: whole, contentType }, sizes))
-        assert.deepStrictEqual(shown(form), [["a", undefined, "1", 1, 1]])
+        assert.deepStrictEqual(partsOf(form), [["a", undefined, "1", 1, 1]])
       }
     }
   })
@@ -151,13 +153,13 @@ describe("FormReader", () => {
     for (const sizes of [[], [1], [65_536]]) assert.match(refusal(readIn(form, sizes)), message)
   })
 
-  it("takes as many parts as it says", () => {
+  it("accepts exactly as many parts as the limit says", () => {
     const many = (count: number) => multipart(Array.from({ length: count }, (_, at) => field(`p${at}`, "")))
     assert.strictEqual(accepted(readIn(many(maxParts), [])).parts.size, maxParts)
     assert.match(refusal(readIn(many(maxParts + 1), [])), /at most 64 parts/)
   })
 
-  it("stops at a bound, and says what it knows by then", () => {
+  it("stops at the limit of a form, and returns what it has read so far", () => {
     const { body, contentType } = multipart([
       field("first", "1"),
       audioPart({ content: Buffer.alloc(maxFormBytes) }),
@@ -174,7 +176,7 @@ describe("FormReader", () => {
 describe("An upload", () => {
   const { contentType } = multipart([])
 
-  /** What is said of a body, and when. */
+  /** The outcome of reading a body, and after how many milliseconds. */
   const outcomeOf = (body: Stream.Stream<Uint8Array>) =>
     Effect.gen(function* () {
       const request = HttpServerRequest.fromWeb(
@@ -195,7 +197,7 @@ describe("An upload", () => {
 
   const byte = Stream.succeed(new Uint8Array([0x2d]))
 
-  it.effect("that stops is given up after ten seconds of silence", () =>
+  it.effect("that stops arriving is refused after ten seconds of silence", () =>
     Effect.gen(function* () {
       const message = "The request body stopped arriving for 10 seconds"
       assert.deepStrictEqual(yield* outcomeOf(Stream.never), [message, 10_000])
@@ -204,7 +206,7 @@ describe("An upload", () => {
     })
   )
 
-  it.effect("that drips is given up before Node's limit of five minutes", () =>
+  it.effect("that arrives too slowly is refused before Node's limit of five minutes", () =>
     Effect.gen(function* () {
       const dripping = Stream.repeat(byte, Schedule.spaced("9 seconds"))
       const message = "The request body did not arrive within 290 seconds"

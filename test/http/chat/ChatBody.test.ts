@@ -8,13 +8,13 @@ import type { RequestContext } from "../../../src/http/chat/ChatInputFromWire.ts
 type Fields = { readonly [name: string]: unknown }
 
 const hi = { role: "user", content: "hi" }
-const surroundings: RequestContext = { autoModel: "svc-auto", sessionHeader: undefined }
+const defaultContext: RequestContext = { autoModel: "svc-auto", sessionHeader: undefined }
 
-const read = (fields: Fields, around: Partial<RequestContext> = {}) =>
-  ChatBody.readChatBody(JSON.stringify({ messages: [hi], ...fields }), { ...surroundings, ...around })
+const read = (fields: Fields, context: Partial<RequestContext> = {}) =>
+  ChatBody.readChatBody(JSON.stringify({ messages: [hi], ...fields }), { ...defaultContext, ...context })
 
-const accepts = (fields: Fields, around: Partial<RequestContext> = {}): ChatInput => {
-  const result = read(fields, around)
+const accepts = (fields: Fields, context: Partial<RequestContext> = {}): ChatInput => {
+  const result = read(fields, context)
   return Result.isSuccess(result) ? result.success : assert.fail(result.failure.error.message)
 }
 
@@ -45,31 +45,31 @@ describe("ChatBody", () => {
     })
   })
 
-  it("routes on the service's own name, null and nothing, and calls everything else by its name", () => {
+  it("routes on the service's own name, null and no model, and calls every other model by its name", () => {
     for (const model of ["svc-auto", null, undefined]) assert.isUndefined(accepts({ model }).model)
     assert.isUndefined(accepts({ model: "acme-auto" }, { autoModel: "acme-auto" }).model)
     for (const model of ["gpt-4o", "svc-auto ", ""]) assert.strictEqual(accepts({ model }).model, model)
   })
 
-  it("finds faults in the contract's order, the model last", () => {
-    const faults = {
+  it("reports errors in the order of the contract, the model last", () => {
+    const wrong = {
       model: 7,
       messages: [{ role: "tool", tool_call_id: "x", content: "" }],
       temperature: 3,
       metadata: { call_name: "" },
       audio: {}
     }
-    assert.strictEqual(refuses(faults)[0], "unsupported_parameter")
-    assert.strictEqual(refuses({ ...faults, audio: null })[0], "invalid_call_name")
-    assert.match(refuses({ ...faults, audio: null, metadata: null })[1], /^temperature: /)
+    assert.strictEqual(refuses(wrong)[0], "unsupported_parameter")
+    assert.strictEqual(refuses({ ...wrong, audio: null })[0], "invalid_call_name")
+    assert.match(refuses({ ...wrong, audio: null, metadata: null })[1], /^temperature: /)
     assert.match(
-      refuses({ ...faults, audio: null, metadata: null, temperature: 1 })[1],
+      refuses({ ...wrong, audio: null, metadata: null, temperature: 1 })[1],
       /^messages\[0\]\.tool_call_id: /
     )
     assert.strictEqual(refuses({ model: 7 })[0], "invalid_model")
   })
 
-  it("says what is wrong in plain words, without TypeScript and without null", () => {
+  it("explains errors without TypeScript types and without null", () => {
     for (const fields of [
       { cache_control: {} },
       { cache_control: "ephemeral" },
@@ -86,7 +86,7 @@ describe("ChatBody", () => {
     }
   })
 
-  it("keeps what a request said of reasoning, in both of its forms", () => {
+  it("keeps the reasoning fields of a request, in both of their forms", () => {
     for (const [fields, reasoning] of [
       [{}, {}],
       [{ reasoning: null, reasoning_effort: null }, {}],
@@ -103,7 +103,7 @@ describe("ChatBody", () => {
     }
   })
 
-  it("answers tool calls only with ids of calls that came before", () => {
+  it("accepts tool messages only for earlier tool calls", () => {
     const call = (id: string) => ({ id, type: "function", function: { name: "f", arguments: "" } })
     const assistant = (...ids: ReadonlyArray<string>) => ({ role: "assistant", tool_calls: ids.map(call) })
     const tool = (tool_call_id: string) => ({ role: "tool", tool_call_id, content: "x" })
@@ -173,7 +173,7 @@ describe("ChatBody", () => {
     ])
   })
 
-  it("takes each role's own parts only", () => {
+  it("accepts only the content parts that a role may have", () => {
     const image = { type: "image_url", image_url: { url: "https://x/y.png" } }
     const audio = { type: "input_audio", input_audio: { data: "AA==", format: "mp3" } }
     for (const [role, part] of [
@@ -186,7 +186,7 @@ describe("ChatBody", () => {
     }
   })
 
-  it("passes every limit of a metadata pair and no more, and reads only the call name", () => {
+  it("checks the limits of metadata pairs, and reads only the call name", () => {
     assert.strictEqual(accepts({ metadata: { call_name: "a b", other: "x" } }).callName, "a b")
     for (const metadata of [null, {}, { call_name: null }, { other: "x" }]) {
       assert.isUndefined(accepts({ metadata }).callName)
@@ -199,7 +199,7 @@ describe("ChatBody", () => {
     }
   })
 
-  it("counts an n that is no integer above one as unsupported, and lets one pass", () => {
+  it("refuses every n above one, also fractions, as unsupported", () => {
     for (const n of [2, 1.5, 128]) assert.strictEqual(refuses({ n })[0], "unsupported_parameter")
     accepts({ n: 1 })
   })

@@ -12,12 +12,12 @@ const nested = (depth: number, open: string, close: string, inner = ""): string 
   open.repeat(depth) + inner + close.repeat(depth)
 
 describe("JsonBody", () => {
-  it.prop("reads what JSON.parse reads, and as it does", { value: Schema.Json }, ({ value }) => {
+  it.prop("parses JSON to the same value as JSON.parse", { value: Schema.Json }, ({ value }) => {
     const text = JSON.stringify(value)
     assert.deepStrictEqual(JsonBody.parseJsonBody(text), Result.succeed(JSON.parse(text)))
   })
 
-  it("takes equal keys in different objects, in arrays and as values for no repetition", () => {
+  it("allows equal keys in different objects, in arrays and as values", () => {
     for (const text of [
       '{"a":{"a":1},"b":{"a":{"a":2}}}',
       '[{"a":1},{"a":1}]',
@@ -33,7 +33,7 @@ describe("JsonBody", () => {
     }
   })
 
-  it("bounds how many objects and arrays a body may hold", () => {
+  it("limits the number of objects and arrays in a body", () => {
     const { maxContainers } = JsonBody
     const many = (count: number) => `[${Array.from({ length: count }, () => "{}").join(",")}]`
     assert.isTrue(Result.isSuccess(JsonBody.parseJsonBody(many(maxContainers - 1))))
@@ -43,7 +43,7 @@ describe("JsonBody", () => {
     )
   })
 
-  it("names a repeated key, however it is spelled and wherever it is", () => {
+  it("reports a repeated key, wherever it is and however it is escaped", () => {
     const repeated = /^The request body repeats the key "a" in one object$/
     for (const text of [
       '{"a":1,"a":2}',
@@ -57,7 +57,7 @@ describe("JsonBody", () => {
     assert.include(messageOf(`{"${"k".repeat(500)}":1,"${"k".repeat(500)}":2}`), `${"k".repeat(64)}…`)
   })
 
-  it("allows 128 levels and not one more", () => {
+  it("allows 128 levels of nesting and no more", () => {
     for (const [open, close, inner] of [
       ["[", "]", ""],
       ['{"a":', "}", "1"],
@@ -71,13 +71,13 @@ describe("JsonBody", () => {
     assert.isTrue(Result.isSuccess(JsonBody.parseJsonBody(`["${"[".repeat(1_000)}"]`)))
   })
 
-  it("refuses depth before it parses, so that millions of brackets cost nothing", () => {
+  it("refuses deep nesting before parsing, so that millions of brackets are cheap", () => {
     for (const text of ["[".repeat(8_000_000), nested(4_000_000, "[", "]"), '{"a":'.repeat(1_000_000)]) {
       assert.match(messageOf(text), /nests deeper/)
     }
   })
 
-  it("tells where JSON is malformed as far as the parser says, and never quotes it", () => {
+  it("reports the position of malformed JSON where the parser knows it, and never quotes the text", () => {
     for (const text of [
       "{",
       '{"a"}',
