@@ -1,7 +1,6 @@
 /**
  * The map of the program: every layer of the gateway, one per line, from the server down to the platform. A layer may
- * use all layers below it. They start from the bottom to the top and stop from the top to the bottom. `npm start` runs
- * this.
+ * use all layers below it. Layers start from the bottom up and stop from the top down. `npm start` runs it.
  */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -71,7 +70,7 @@ export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.
       Layer.provide(NodeHttpServer.layerHttpServices)
     )
 
-/** Tells the HTTP handlers, which know neither of the two, about the database and the sandbox. */
+/** What the HTTP handlers report of the database and the sandbox, neither of which they depend on. */
 const deployment = Layer.effect(
   Deployment,
   Effect.gen(function* () {

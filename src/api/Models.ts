@@ -1,6 +1,6 @@
 /**
- * The answers of `GET /v1/models` and `GET /v1/models/{id}`: OpenAI's shape, and beside its members what this gateway
- * knows of a model in a member with the service's own name.
+ * The answers of `GET /v1/models` and `GET /v1/models/{id}`: OpenAI's shape, with a further member under the service's
+ * own name that describes the model.
  */
 import { Schema } from "effect"
 

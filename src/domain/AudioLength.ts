@@ -28,7 +28,7 @@ export const audioBytesPerSecond = {
 } as const satisfies Record<AudioExtension | AudioFormat, number>
 
 /** The length of a file that is not empty. It is at least one millisecond. */
-export const lengthOf = ({ bytes, extension }: AudioFile): AudioLength => {
+export const audioLengthOf = ({ bytes, extension }: AudioFile): AudioLength => {
   const exact = extension === "wav" ? waveMillis(bytes) : undefined
   if (exact !== undefined) return { millis: Math.max(1, Math.round(exact)), basis: "header" }
   const estimate = Math.max(1, Math.round((bytes.byteLength / audioBytesPerSecond[extension]) * 1_000))

@@ -1,7 +1,6 @@
 /**
  * A chat request in the gateway's own form: defaults are filled in, aliases are resolved, and parameters that the
- * contract ignores are gone. The router reads it and the protocols translate it; neither knows the wire form it came
- * in.
+ * contract ignores are gone. The router reads it and the protocols translate it; neither depends on its wire form.
  */
 import type { Reasoning } from "./Reasoning.ts"
 

@@ -1,6 +1,6 @@
 /**
  * What this gateway runs on, and how its operator learns of it: from `/health/ready`, from a response header and from
- * the log at start. `main.ts` knows the database and the sandbox and fills it in; the handlers only report it.
+ * the log at start. `main.ts` fills it in; the handlers only report it.
  */
 import { Context, Effect, Layer } from "effect"
 import { HttpServer } from "effect/http"

@@ -16,7 +16,7 @@ export const telemetryLayer = ({ logLevel, otlpEndpoint }: TelemetryOptions): La
   Layer.mergeAll(
     Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson]),
     Option.match(otlpEndpoint, {
-      // Without a collector, several spans per request would be made for nobody.
+      // Without a collector, several spans per request would be created in vain.
       onNone: () => Layer.succeed(References.TracerEnabled, false),
       onSome: (baseUrl) =>
         Otlp.layerJson({ baseUrl, resource: { serviceName: "tollgate" }, loggerMergeWithExisting: true }).pipe(

@@ -14,7 +14,7 @@ export class SandboxMode extends Context.Service<SandboxMode, { readonly isOn: b
   "tollgate/sandbox/SandboxMode"
 ) {}
 
-/** Reads the operator's `CATALOG_FILE`, if there is one, and the variables of every provider that it or we know. */
+/** Reads the operator's `CATALOG_FILE`, if there is one, and the variables of every provider in the catalog. */
 export const servedCatalogLayer = ({ catalogFile }: { readonly catalogFile: Option.Option<string> }) =>
   Layer.unwrap(
     Effect.gen(function* () {
@@ -35,6 +35,6 @@ export const servedCatalogLayer = ({ catalogFile }: { readonly catalogFile: Opti
     })
   )
 
-/** Only the operator's file can be at fault: the tests load the shipped one. */
+/** Only the operator's file can be at fault, because the tests load the shipped catalog. */
 const namingVariable = ({ message, path }: CatalogError) =>
   new CatalogError({ path, message: `CATALOG_FILE: ${message}` })

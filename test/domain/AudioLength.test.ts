@@ -1,14 +1,14 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 
-import { audioBytesPerSecond, lengthOf } from "../../src/domain/AudioLength.ts"
+import { audioBytesPerSecond, audioLengthOf } from "../../src/domain/AudioLength.ts"
 import { type AudioExtension, audioExtensions } from "../../src/domain/Transcription.ts"
 import { readText } from "../support/SourceTree.ts"
 import { fileOf, inOrder, speech, type WaveFormat, waveOf } from "../support/WaveFile.ts"
 import recorded from "./wav-headers.json" with { type: "json" }
 
 const lengthAs = (extension: AudioExtension, bytes: Uint8Array) =>
-  lengthOf({ name: `a.${extension}`, extension, bytes })
+  audioLengthOf({ name: `a.${extension}`, extension, bytes })
 const wav = (bytes: Uint8Array) => lengthAs("wav", bytes)
 const { chunk, fact, format, longSize } = inOrder(true)
 const second = chunk("data", new Uint8Array(32_000))
@@ -47,7 +47,7 @@ const Written = Schema.Struct({
   cut: Schema.Boolean
 })
 
-describe("lengthOf a WAV", () => {
+describe("The length of a WAV file", () => {
   it("equals what soxi measures on files that real programs wrote", () => {
     assert.isAbove(recorded.files.length, 40)
     for (const { audioBytes, file, head, seconds, tail } of recorded.files) {
@@ -185,7 +185,7 @@ describe("lengthOf a WAV", () => {
   }
 })
 
-describe("lengthOf anything else", () => {
+describe("The length of any other file", () => {
   it("is estimated from its size, by the usual byte rate of its format", () => {
     const seconds = (extension: AudioExtension) => lengthAs(extension, new Uint8Array(96_000)).millis / 1_000
     assert.deepStrictEqual(

@@ -14,8 +14,7 @@ import {
   InvalidRequest,
   UnsupportedResponseFormat
 } from "../../api/Errors.ts"
-import { isLanguageCode } from "../../domain/Language.ts"
-import { type AudioExtension, audioExtensions, type AudioFile } from "../../domain/Transcription.ts"
+import { type AudioExtension, audioExtensions, type AudioFile, isLanguageCode } from "../../domain/Transcription.ts"
 import * as JsonBody from "../edge/JsonBody.ts"
 import { isLabel, labelRule, maxCallNameLength, maxEndUserIdLength } from "../edge/Labels.ts"
 import { type UploadedForm, maxFormBytes, type FormPart, type PartLimit } from "./UploadForm.ts"

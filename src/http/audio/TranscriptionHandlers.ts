@@ -11,7 +11,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api, CurrentCaller } from "../../api/Api.ts"
 import { RateLimitExceeded } from "../../api/Errors.ts"
 import type * as Wire from "../../api/Transcription.ts"
-import { lengthOf } from "../../domain/AudioLength.ts"
+import { audioLengthOf } from "../../domain/AudioLength.ts"
 import type { RequestId } from "../../domain/Ids.ts"
 import { toUsdNumber } from "../../domain/Money.ts"
 import type { TranscriptionRequest } from "../../domain/Transcription.ts"
@@ -87,7 +87,7 @@ const emptyBody = new Uint8Array()
 
 const requestOf = (form: TranscriptionForm.TranscriptionForm): TranscriptionRequest => ({
   file: form.file,
-  length: lengthOf(form.file),
+  length: audioLengthOf(form.file),
   temperature: form.temperature,
   ...(form.language !== undefined && { language: form.language }),
   ...(form.prompt !== undefined && { prompt: form.prompt })

@@ -1,6 +1,6 @@
 /**
  * Reads a `multipart/form-data` body while it arrives. The memory of one upload is bounded by the limits of its parts,
- * however the body is divided into packets; parts that nobody asked for are counted and dropped.
+ * however the body is divided into packets; parts that are not expected are counted and dropped.
  */
 import { Duration, Effect, Result, Stream } from "effect"
 import { type HttpServerError, type HttpServerRequest, MultipartParser } from "effect/http"

@@ -17,7 +17,7 @@ import type {
 import type { ReasoningFields } from "../../domain/Reasoning.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
 
-/** What a request's body means together with what is known beside it. */
+/** What the meaning of a request depends on beside its body. */
 export interface RequestContext {
   /** `<service>-auto`, the model name that lets the router choose. */
   readonly autoModel: string
@@ -151,8 +151,8 @@ const durationText = /^(\d{1,6})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|day
 const secondsPer: { readonly [unit: string]: number } = { s: 1, m: 60, h: 3_600, d: 86_400 }
 
 /**
- * The cache lifetime for a `cache_control`: providers know five minutes and one hour, and the longer one that is not
- * above the requested lifetime is used, but at least five minutes.
+ * The cache lifetime that a `cache_control` means. Providers offer five minutes and one hour: an hour or more becomes
+ * one hour, and anything shorter becomes five minutes. `undefined` without a `cache_control`.
  */
 export const cacheTtlOf = (control: WireCacheControl): CacheControl["ttl"] | "malformed" | undefined => {
   if (control === undefined || control === null) return undefined

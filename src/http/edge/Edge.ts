@@ -51,7 +51,7 @@ export const edgeLayer = (options: EdgeOptions) =>
 
 /**
  * The platform would answer a request that outlives the shutdown limit with an empty 503. A request whose client left
- * is interrupted as well, but with another status, and nobody reads its answer.
+ * is interrupted as well, but with another status, and its answer is never read.
  */
 const answerShutdown = HttpEffect.appendPreResponseHandler((_request, response) =>
   Effect.succeed(response.status === 503 ? errorResponse("internal_error", shutdownError.error.message) : response)
