@@ -1,6 +1,6 @@
 /**
- * Errors in one line for an operator, who can do something about a port that is already in use, but nothing about a stack
- * trace.
+ * Errors in one line for an operator, who can do something about a port that is already in use, but nothing about a
+ * stack trace.
  */
 import { Cause, Effect, Predicate } from "effect"
 
