@@ -1,4 +1,7 @@
 /** The check that every suite's answers go through: it accepts what the gateway sends, and fails on anything else. */
+import { connect } from "node:net"
+import { text as readAll } from "node:stream/consumers"
+
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { SecureRandom } from "effect/crypto"
@@ -31,6 +34,7 @@ const chunk = {
   object: "chat.completion.chunk",
   choices: [{ index: 0, delta: { content: "Hi" }, logprobs: null, finish_reason: null }]
 }
+const notFound = { error: { code: "not_found", message: "There is no such route" } }
 const error = { error: { code: "invalid_model", message: "There is no such model" } }
 
 const chat = (body: string, more: Partial<SentAnswer> = {}): SentAnswer => ({
@@ -56,7 +60,7 @@ describe("An answer that the definition declares", () => {
     ["a stream", sse(`: keep-alive\n\n${stream(chunk)}${done}`)],
     ["a stream that the client left in the middle of a line", sse(`${stream(chunk)}data: {"id`, { isComplete: false })],
     ["an error", plain(error, { status: 400 })],
-    ["an error on a path that is not declared", plain(error, { path: "/nope", status: 404 })],
+    ["an error on a path that is not declared", plain(notFound, { path: "/nope", status: 404 })],
     ["a probe", plain({ status: "ok" }, { method: "GET", path: "/health/live?from=here" })]
   ]
   for (const [name, answer, serviceName] of answers)
@@ -78,7 +82,9 @@ describe("An answer that the definition does not declare", () => {
       plain({ error: { ...error.error, code: "oops" } }, { path: "/nope" }),
       /oops|code/
     ],
-    ["a body that is not JSON", chat("{"), /object|Expected/],
+    ["an error with the status of another code", plain(error, { path: "/nope", status: 404 }), /not_found/],
+    ["a body that is not JSON", chat("{"), /not a JSON object/],
+    ["a JSON string", chat('"Hi"', { path: "/v1/audio/transcriptions" }), /not a JSON object/],
     ["a content type", chat("<p>", { contentType: "text/html" }), /text\/html is not declared/],
     ["a chunk with a further member", sse(`${stream({ ...chunk, secret: 1 })}${done}`), /secret/],
     ["a broken chunk after good ones", sse(`${stream(chunk, chunk, { error })}${done}`), /Missing key/],
@@ -106,6 +112,22 @@ describe("A checked server", () => {
       assert.deepStrictEqual(JSON.parse(text), body)
       return yield* Effect.exit(Scope.close(scope, Exit.void))
     })
+
+  it.live("checks the answers to what never became a request", () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const server = checkedServerLayer("svc").pipe(Layer.provide(SecureRandom.layerWebCrypto))
+      const { address } = Context.get(yield* Layer.buildWithScope(server, scope), HttpServer.HttpServer)
+      const { port } = new URL(HttpServer.formatAddress(address))
+      const text = yield* Effect.promise(async () => {
+        const socket = connect(Number(port), "127.0.0.1")
+        socket.end("NONSENSE\r\n\r\n")
+        return readAll(socket)
+      })
+      assert.match(text, /^HTTP\/1\.1 400 .*"code":"invalid_request"/s)
+      assert.isTrue(Exit.isSuccess(yield* Effect.exit(Scope.close(scope, Exit.void))))
+    })
+  )
 
   it.live("closes well when every answer was declared, and fails when one was not", () =>
     Effect.gen(function* () {

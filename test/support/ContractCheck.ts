@@ -4,6 +4,7 @@
  * not declare is an error, so the document cannot lag behind the handlers.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
 
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Exit, Layer, Schema } from "effect"
@@ -65,11 +66,11 @@ const declared: ReadonlyArray<DeclaredEndpoint> = (() => {
   return endpoints
 })()
 
-const errorBody = checkOf([
-  Schema.Struct({
-    error: Schema.Struct({ code: Schema.Literals(Object.keys(errorTable)), message: Schema.String })
-  })
-])
+/** The error bodies of a status, for whatever happens beside the declared routes. */
+const errorsOf = (status: number): Check => {
+  const codes = Object.entries(errorTable).flatMap(([code, known]) => (known === status ? [code] : []))
+  return checkOf([Schema.Struct({ error: Schema.Struct({ code: Schema.Literals(codes), message: Schema.String }) })])
+}
 
 /** The member of the service's own name under the name by which the schemas declare it. */
 const withDeclaredName = (json: unknown, serviceName: string): unknown => {
@@ -84,11 +85,13 @@ const withDeclaredName = (json: unknown, serviceName: string): unknown => {
   )
 }
 
-const parseJson = (text: string, serviceName: string): unknown => {
+/** The object or array in a text, with the declared name of the service; `undefined` for any other text. */
+const parseJson = (text: string, serviceName: string): object | undefined => {
   try {
-    return withDeclaredName(JSON.parse(text), serviceName)
+    const json: unknown = withDeclaredName(JSON.parse(text), serviceName)
+    return typeof json === "object" && json !== null ? json : undefined
   } catch {
-    return Symbol("not JSON")
+    return undefined
   }
 }
 
@@ -100,8 +103,8 @@ const streamFault = ({ body, isComplete }: SentAnswer, events: Check, serviceNam
   for (const line of lines) {
     if (line.startsWith(":") || line === "data: [DONE]") continue
     if (!line.startsWith("data: ")) return `neither data nor a comment: ${line}`
-    const chunk = JSON.stringify(parseJson(line.slice("data: ".length), serviceName))
-    const fault = events({ event: "message", data: chunk })
+    const chunk = parseJson(line.slice("data: ".length), serviceName)
+    const fault = events({ event: "message", data: JSON.stringify(chunk) })
     if (fault !== undefined) return `${fault}\n${line}`
   }
   return undefined
@@ -121,16 +124,32 @@ export const contractFault = (answer: SentAnswer, serviceName = "svc"): string |
   if (!isComplete) return undefined
   const isJson = contentType.startsWith("application/json")
   if (!isJson && !contentType.startsWith("text/plain")) return `the content type ${contentType} is not declared`
-  // Whatever happens beside the declared routes is answered with an error body.
-  const check = endpoint === undefined ? errorBody : endpoint.byStatus.get(status)
+  const check = endpoint === undefined ? errorsOf(status) : endpoint.byStatus.get(status)
   if (check === undefined) return `the status ${status} is not declared`
-  const fault = check(isJson ? parseJson(body, serviceName) : body)
+  const value = isJson ? parseJson(body, serviceName) : body
+  const fault = value === undefined ? "the body is not a JSON object" : check(value)
   return fault === undefined ? undefined : `${fault}\n${body.slice(0, 2_000)}`
 }
 
 /** Reports every answer of a server once it has been sent, or once its client has left. */
 const reportAnswers = (server: Server, report: (answer: SentAnswer) => void): Server =>
-  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+  server.on("request", reportResponse(report)).prependListener("clientError", reportBadRequest(report))
+
+/** Reports the answer to what never became a request; the server writes it to the socket in one piece. */
+const reportBadRequest = (report: (answer: SentAnswer) => void) => (_error: Error, socket: Duplex) => {
+  const { write } = socket
+  const reporting = (...args: ReadonlyArray<unknown>) => {
+    const [head = "", body = ""] = String(args[0]).split("\r\n\r\n")
+    const status = Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1])
+    const contentType = /^content-type: (.*)$/m.exec(head)?.[1] ?? ""
+    report({ method: "", path: "", status, contentType, body, isComplete: true })
+    return Reflect.apply(write, socket, args)
+  }
+  Object.assign(socket, { write: reporting })
+}
+
+const reportResponse =
+  (report: (answer: SentAnswer) => void) => (request: IncomingMessage, response: ServerResponse) => {
     const pieces: Array<Uint8Array> = []
     let contentType = ""
     const { end, write, writeHead } = response
@@ -139,6 +158,7 @@ const reportAnswers = (server: Server, report: (answer: SentAnswer) => void): Se
     }
     Object.assign(response, {
       writeHead: (...args: ReadonlyArray<unknown>) => {
+        // The platform always passes the headers as the last argument, and never sets them by itself.
         contentType = new Headers(args.at(-1) as HeadersInit).get("content-type") ?? ""
         return Reflect.apply(writeHead, response, args)
       },
@@ -151,7 +171,7 @@ const reportAnswers = (server: Server, report: (answer: SentAnswer) => void): Se
       const isComplete = response.writableFinished
       report({ method, path, status: response.statusCode, contentType, body, isComplete })
     })
-  })
+  }
 
 /** Faults that are kept for the error of a suite. */
 const maxFaults = 5
