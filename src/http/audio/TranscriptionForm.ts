@@ -14,8 +14,9 @@ import {
   InvalidRequest,
   UnsupportedResponseFormat
 } from "../../api/Errors.ts"
+import type { JsonObject } from "../../domain/JsonObject.ts"
 import { type AudioExtension, audioExtensions, type AudioFile, isLanguageCode } from "../../domain/Transcription.ts"
-import * as JsonBody from "../edge/JsonBody.ts"
+import { parseJsonObject } from "../edge/JsonBody.ts"
 import { isLabel, labelRule, maxCallNameLength, maxEndUserIdLength } from "../edge/Labels.ts"
 import { type UploadedForm, maxFormBytes, type FormPart, type PartLimit } from "./UploadForm.ts"
 
@@ -26,8 +27,6 @@ export const maxTextBytes = 64 * 1024
 
 const textFields = ["model", "language", "prompt", "temperature", "response_format", "call_name", "metadata"] as const
 type TextField = (typeof textFields)[number]
-
-type JsonObject = { readonly [key: string]: unknown }
 
 /** A form whose fields are valid in themselves. The model and the response format have yet to be checked. */
 export interface TranscriptionForm {
@@ -159,15 +158,8 @@ const readTexts = ({ parts }: UploadedForm, serviceName: string) =>
     return texts
   })
 
-const jsonObject = (name: string, text: string): Result.Result<JsonObject, InvalidRequest> => {
-  const parsed = JsonBody.parseJsonBody(text, name)
-  if (Result.isFailure(parsed)) return invalid(parsed.failure.message)
-  const value = parsed.success
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? // A value that is neither a primitive nor an array is an object.
-      Result.succeed(value as JsonObject)
-    : invalid(`${name} must be a JSON object`)
-}
+const jsonObject = (name: string, text: string): Result.Result<JsonObject, InvalidRequest> =>
+  Result.mapError(parseJsonObject(text, name), ({ message }) => InvalidRequest.of(message))
 
 const readLanguage = (text: string | undefined): Result.Result<string | undefined, InvalidRequest> => {
   const code = text?.toLowerCase() || undefined

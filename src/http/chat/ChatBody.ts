@@ -6,8 +6,9 @@ import { Exit, Result, Schema, SchemaIssue } from "effect"
 
 import { ChatCompletionRequest as Wire } from "../../api/ChatRequest.ts"
 import { InvalidCallName, InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
+import type { JsonObject } from "../../domain/JsonObject.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
-import * as JsonBody from "../edge/JsonBody.ts"
+import { parseJsonObject } from "../edge/JsonBody.ts"
 import { isLabel, labelRule, maxCallNameLength } from "../edge/Labels.ts"
 import { cacheTtlOf, chatInputOf, type RequestContext } from "./ChatInputFromWire.ts"
 
@@ -16,21 +17,13 @@ export type BodyError = InvalidRequest | InvalidModel | InvalidCallName | Unsupp
 /** In UTF-16 code units. */
 const maxSessionIdLength = 256
 
-type Fields = { readonly [name: string]: unknown }
-
 /** Parses, checks and translates a body. */
 export const readChatBody = (text: string, context: RequestContext): Result.Result<ChatInput, BodyError> => {
-  const parsed = JsonBody.parseJsonBody(text)
-  if (Result.isFailure(parsed)) return Result.fail(InvalidRequest.of(parsed.failure.message))
-  const fields = parsed.success
-  if (typeof fields !== "object" || fields === null || Array.isArray(fields)) {
-    return Result.fail(InvalidRequest.of("The request body must be a JSON object"))
-  }
-  // A value that is neither a primitive nor an array is an object.
-  return check(fields as Fields, context)
+  const parsed = Result.mapError(parseJsonObject(text), ({ message }) => InvalidRequest.of(message))
+  return Result.flatMap(parsed, (fields) => check(fields, context))
 }
 
-const check = (fields: Fields, context: RequestContext): Result.Result<ChatInput, BodyError> => {
+const check = (fields: JsonObject, context: RequestContext): Result.Result<ChatInput, BodyError> => {
   const error = unsupportedParameter(fields) ?? badCallName(fields["metadata"]) ?? badSession(context.sessionHeader)
   if (error !== undefined) return Result.fail(error)
   // A model that is not text is reported last, as an unknown model would be.
@@ -50,7 +43,7 @@ const isGiven = (value: unknown): boolean => value !== undefined && value !== nu
 
 const unsupportedParameters = ["audio", "web_search_options", "functions", "function_call"] as const
 
-const unsupportedParameter = (fields: Fields): UnsupportedParameter | undefined => {
+const unsupportedParameter = (fields: JsonObject): UnsupportedParameter | undefined => {
   if (typeof fields["n"] === "number" && fields["n"] > 1) {
     return UnsupportedParameter.of("n must be 1 or omitted: exactly one choice is returned")
   }
@@ -70,7 +63,7 @@ const alternatives: { readonly [name: string]: string } = {
 
 const badCallName = (metadata: unknown): InvalidCallName | undefined => {
   if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) return undefined
-  const name = (metadata as Fields)["call_name"]
+  const name = Reflect.get(metadata, "call_name")
   if (!isGiven(name)) return undefined
   return isLabel(name, maxCallNameLength)
     ? undefined

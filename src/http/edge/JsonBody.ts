@@ -5,6 +5,8 @@
  */
 import { Result } from "effect"
 
+import type { JsonObject } from "../../domain/JsonObject.ts"
+
 /** Deeper than any tool schema seen in practice, and far from the stack limit. */
 export const maxDepth = 128
 
@@ -28,6 +30,15 @@ export const parseJsonBody = (text: string, subject = "The request body"): Resul
     ? Result.try({ try: () => JSON.parse(text) as unknown, catch: (cause) => fault(describe(cause)) })
     : Result.fail(fault(found))
 }
+
+/** The same for text that must be an object. */
+export const parseJsonObject = (text: string, subject = "The request body"): Result.Result<JsonObject, BodyFault> =>
+  Result.flatMap(parseJsonBody(text, subject), (value) =>
+    typeof value === "object" && value !== null && !Array.isArray(value)
+      ? // A value that is neither a primitive nor an array is an object.
+        Result.succeed(value as JsonObject)
+      : Result.fail({ message: `${subject} must be a JSON object` })
+  )
 
 /** V8 quotes the text around the error. A prompt must not appear in an error message, so only the position is kept. */
 const describe = (cause: unknown): string => {
