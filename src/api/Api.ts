@@ -132,6 +132,7 @@ const Health = HttpApiGroup.make("health")
 /** Where the document and the reference that are made from this API can be read, both with GET. */
 export const documentPaths = { openApi: "/openapi.json", reference: "/docs" } as const
 
+/** The definition of all endpoints. */
 export class Api extends HttpApi.make("tollgate")
   .add(Chat, Audio, Models, Generations, Health)
   .annotateMerge(

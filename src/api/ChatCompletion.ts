@@ -18,8 +18,10 @@ const ReasoningDetail = Schema.Record(Schema.String, Schema.Unknown).annotate({
   description: "Opaque. Pass it back unmodified to keep the model's reasoning."
 })
 
+/** `error` ends a stream that broke; a plain answer never has it. */
 export const ChatFinishReason = Schema.Literals(["stop", "length", "tool_calls", "content_filter", "error"])
 
+/** The member `svc`. On a direct call `routed` is false and the others are null. */
 export const RoutingMetadata = Schema.Struct({
   routed: Schema.Boolean,
   routed_model: Schema.NullOr(Schema.String),
@@ -48,6 +50,7 @@ const base = {
   system_fingerprint: Schema.String
 }
 
+/** A plain answer. */
 export const ChatCompletion = Schema.Struct({
   ...base,
   object: Schema.Literal("chat.completion"),
@@ -70,6 +73,7 @@ export const ChatCompletion = Schema.Struct({
   svc: RoutingMetadata
 }).annotate({ identifier: "ChatCompletion" })
 
+/** One `data:` line of a stream. The first and the last chunk have `svc`, the last one has `usage`. */
 export const ChatCompletionChunk = Schema.Struct({
   ...base,
   object: Schema.Literal("chat.completion.chunk"),

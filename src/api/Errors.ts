@@ -27,6 +27,7 @@ export const errorTable = {
   internal_error: 500
 } as const
 
+/** What `error.code` of an error body can be. */
 export type ErrorCode = keyof typeof errorTable
 
 const body = <const Code extends ErrorCode>(code: Code) => ({

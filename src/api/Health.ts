@@ -5,6 +5,7 @@
 import { Schema } from "effect"
 import { HttpApiSchema } from "effect/http-api"
 
+/** The process answers. */
 export const Liveness = Schema.Struct({ status: Schema.Literal("ok") })
 
 /** What the gateway runs on. Probes look at the status code alone; this is for people. */
@@ -18,6 +19,7 @@ const facts = {
   providers: Schema.Array(Schema.String)
 }
 
+/** The database answers too. */
 export const Readiness = Schema.Struct({ status: Schema.Literal("ok"), ...facts })
 
 /** A 503, as orchestrators expect of a probe, although the same fault is a 500 in an answer of the API. */

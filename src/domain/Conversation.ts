@@ -22,6 +22,7 @@ export interface ImagePart {
   readonly detail?: string
 }
 
+/** The values of `input_audio.format` that the contract allows. */
 export const audioFormats = ["mp3", "wav", "m4a", "webm", "ogg", "flac", "opus"] as const
 export type AudioFormat = (typeof audioFormats)[number]
 
@@ -80,6 +81,7 @@ export interface Tool {
   readonly parameters: { readonly [key: string]: unknown }
 }
 
+/** Whether and which tool the model has to call; the object form forces the named tool. */
 export type ToolChoice = "auto" | "none" | "required" | { readonly name: string }
 
 export type ResponseFormat =

@@ -8,6 +8,7 @@ import type { Usage } from "./Usage.ts"
 export const audioExtensions = ["flac", "mp3", "mp4", "mpeg", "mpga", "m4a", "ogg", "wav", "webm"] as const
 export type AudioExtension = (typeof audioExtensions)[number]
 
+/** An uploaded file that is not empty and has a supported extension. */
 export interface AudioFile {
   /** The file name that the client sent. Providers infer the format from its extension. */
   readonly name: string
@@ -35,6 +36,7 @@ export interface TranscriptionRequest {
   readonly temperature: number
 }
 
+/** What a model made of the audio. */
 export interface Transcript {
   readonly text: string
   /** The tokens that the provider reported; `undefined` when it reported none, or only the length of the audio. */

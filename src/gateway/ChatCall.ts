@@ -19,6 +19,7 @@ export interface ChatInput {
   readonly callName: string | undefined
 }
 
+/** One chat request of one caller. */
 export interface ChatCall {
   /** Also the id of the hold, the charge and the receipt. */
   readonly id: RequestId

@@ -22,6 +22,7 @@ import { SessionPins } from "../routing/SessionPins.ts"
 import type { ChatCall } from "./ChatCall.ts"
 import { namedModel, targetsOf } from "./NamedModel.ts"
 
+/** How a routed request came to its targets. */
 export interface Routed {
   /** Duration of the whole decision, with the reads and writes of the session pin. */
   readonly latencyMillis: number
@@ -31,6 +32,7 @@ export interface Routed {
 }
 
 export interface TargetChoice {
+  /** Best first, at least one. */
   readonly targets: readonly [Target, ...Array<Target>]
   /** Estimated tokens of the prompt. */
   readonly promptTokens: number

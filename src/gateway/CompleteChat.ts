@@ -38,6 +38,7 @@ export interface PlainAnswer extends Settlement {
   readonly completion: Completion
 }
 
+/** An answer whose first output has arrived. */
 export interface StreamedAnswer {
   readonly model: ModelId
   readonly routing: RoutingSummary

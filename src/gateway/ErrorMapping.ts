@@ -8,6 +8,7 @@ import type { Failure } from "../domain/Failure.ts"
 import type { LedgerError } from "../ledger/LedgerError.ts"
 import type { Exhausted } from "../providers/dispatch/ProviderAnswer.ts"
 
+/** The error when credit could not be held. */
 export const errorFromLedger = (error: LedgerError): Errors.InsufficientCredits | Errors.InternalError => {
   switch (error.reason._tag) {
     case "InsufficientCredits":

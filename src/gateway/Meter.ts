@@ -11,7 +11,9 @@ import { type MeteredUsage, none, promptTokens, type Usage } from "../domain/Usa
 /** Events that go on to the client. */
 export type Delta = Exclude<CompletionEvent, { readonly type: "usage" | "finish" }>
 
+/** Meters one answer. It holds state: pass every event to it once, in order. */
 export class Meter {
+  /** Set once the provider has finished; it stays undefined while the answer is incomplete. */
   finishReason: FinishReason | undefined = undefined
   /** True once the client was sent any output. */
   hasDelivered = false

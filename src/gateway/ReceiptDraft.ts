@@ -43,6 +43,7 @@ export const receiptOpener = Effect.gen(function* () {
   })
 })
 
+/** Collects the facts of one request in the order in which they become known. */
 export class ReceiptDraft {
   private readonly facts: RequestFacts
   private readonly catalogVersion: string

@@ -26,6 +26,7 @@ export interface Settlement {
   readonly cost: Picodollars
 }
 
+/** An item of a streamed answer: some output, or how the answer ended. */
 export type StreamItem =
   | Delta
   /** The last item of a complete answer, which has been charged. */

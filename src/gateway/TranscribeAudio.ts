@@ -33,6 +33,7 @@ export interface TranscriptionCall {
   readonly endUserId: string | undefined
 }
 
+/** A transcription that has been charged. */
 export interface TranscriptionResult {
   readonly text: string
   readonly length: AudioLength

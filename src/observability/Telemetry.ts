@@ -12,6 +12,7 @@ export interface TelemetryOptions {
   readonly otlpEndpoint: Option.Option<string>
 }
 
+/** Must be provided to the gateway rather than merged beside it, or the gateway would keep its default logger. */
 export const telemetryLayer = ({ logLevel, otlpEndpoint }: TelemetryOptions): Layer.Layer<never> =>
   Layer.mergeAll(
     Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson]),

@@ -88,6 +88,7 @@ export const formatOf = ({ responseFormat = "json" }: TranscriptionForm) =>
     ? Result.succeed<TranscriptionFormat>(responseFormat)
     : Result.fail(UnsupportedResponseFormat.of("response_format must be json or text"))
 
+/** The labels of a request, which are stored in its receipt. */
 export interface Labels {
   readonly callName: string | undefined
   readonly endUserId: string | undefined

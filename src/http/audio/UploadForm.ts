@@ -31,6 +31,7 @@ export type PartLimit = (name: string, filename: string | undefined) => number |
 
 /** The limit in bytes on a whole form, including boundaries, headers and dropped parts. */
 export const maxFormBytes = 32 * 1024 * 1024
+/** The limit on the number of parts, ignored ones included. */
 export const maxParts = 64
 /** How long a client may send nothing before its request is refused. */
 const silenceTimeout = Duration.seconds(10)

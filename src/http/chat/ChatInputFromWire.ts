@@ -25,6 +25,7 @@ export interface RequestContext {
   readonly sessionHeader: string | undefined
 }
 
+/** Translates a body that the schema has accepted. */
 export const chatInputOf = (wire: Api.ChatCompletionRequest, context: RequestContext): ChatInput => ({
   model: wire.model === context.autoModel ? undefined : (wire.model ?? undefined),
   request: toRequest(wire, context.sessionHeader),

@@ -11,6 +11,7 @@ import { EndpointNotAllowed, InternalError, RateLimitExceeded, Unauthorized } fr
 import { type Caller, endpointNames } from "../../domain/Caller.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
+/** Identifies the caller for the handlers, and adds the rate-limit headers to every response that got so far. */
 export const authorizationLayer = Layer.effect(
   Authorization,
   Effect.gen(function* () {

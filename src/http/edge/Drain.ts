@@ -15,6 +15,7 @@ export const shutdownError = InternalError.of(
   "The gateway was stopped before the answer was complete; nothing was charged"
 )
 
+/** The shutdown of the gateway, as the streams that are open at that moment see it. */
 export class Drain extends Context.Service<
   Drain,
   {

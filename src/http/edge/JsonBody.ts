@@ -13,7 +13,9 @@ export const maxDepth = 128
 /** Limit on objects and arrays in one body: a million empty ones are short as text but take a gigabyte once parsed. */
 export const maxContainers = 250_000
 
+/** Why a text was refused. */
 export interface BodyFault {
+  /** For the client. It never quotes the text. */
   readonly message: string
 }
 
