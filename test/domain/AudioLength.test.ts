@@ -192,7 +192,7 @@ describe("The length of any other file", () => {
       Object.fromEntries(audioExtensions.filter((one) => one !== "wav").map((one) => [one, seconds(one)])),
       { flac: 6, mp3: 8, mp4: 8, mpeg: 8, mpga: 8, m4a: 8, ogg: 16, webm: 16 }
     )
-    const rows = (readText("README.md") ?? "").matchAll(/^\| (`\w+`.*) \| (\d+) \| .* \|$/gm)
+    const rows = (readText("docs/transcription.md") ?? "").matchAll(/^\| (`\w+`.*) \| (\d+) \|$/gm)
     const documented = [...rows].flatMap(([, names = "", rate]) =>
       Array.from(names.matchAll(/`(\w+)`/g), ([, name]) => [name, (Number(rate) * 1_000) / 8])
     )
