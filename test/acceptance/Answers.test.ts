@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import type OpenAI from "openai"
 
 import { as, at, chunksOf, costOf, type Json, priced, receiptOf, timeTool, user, weatherTool } from "../support/Chat.ts"
-import * as Scripted from "../support/ScriptedProvider.ts"
-import { ScriptedProvider } from "../support/ScriptedProvider.ts"
+import * as Fake from "../support/fake-provider/FakeProvider.ts"
+import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { describeGateway, describeScripted, TestGateway } from "../support/TestGateway.ts"
 
 const finishReasons: ReadonlyArray<readonly [asked: string, members: Json, reason: string]> = [
@@ -252,9 +252,9 @@ describeScripted("The usage of a chat completion", (it) => {
     for (const stream of [false, true])
       it.effect(`is exact: ${says} (${stream ? "streamed" : "plain"})`, () =>
         Effect.gen(function* () {
-          const provider = yield* ScriptedProvider
+          const provider = yield* FakeProvider
           const gateway = yield* TestGateway
-          yield* provider.script(Scripted.answers("fine", { usage }))
+          provider.script(Fake.answers("fine", { usage }))
           const reply = yield* gateway.chat({ model, stream, messages: [user("Hello")] })
           const answer = stream ? chunksOf(reply.text).at(-1) : JSON.parse(reply.text)
           const [prompt, completion, cached, written, reasoning] = counts
@@ -276,9 +276,9 @@ describeScripted("The usage of a chat completion", (it) => {
 
   it.effect("is counted here, and marked so, when the provider reports none", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const gateway = yield* TestGateway
-      yield* provider.script(Scripted.answers("one two three four", { usage: {} }))
+      provider.script(Fake.answers("one two three four", { usage: {} }))
       const reply = yield* gateway.chat({ model: "gpt-4.1", messages: [user("Count to four, please")] })
       assert.strictEqual(reply.at("usage.completion_tokens"), 4)
       assert.isAbove(Number(reply.at("usage.prompt_tokens")), 4)
@@ -292,13 +292,13 @@ describeScripted("The usage of a chat completion", (it) => {
 const thought: Json = { type: "thinking", thinking: "Let me see.", signature: "c2lnbmVk" }
 
 describeScripted("The message of a chat completion", (it) => {
-  const thoughtful = Scripted.answers("", { message: { content: [thought, { type: "text", text: "Yes." }] } })
+  const thoughtful = Fake.answers("", { message: { content: [thought, { type: "text", text: "Yes." }] } })
 
   it.effect("has the model's reasoning, and the details to hand back", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const gateway = yield* TestGateway
-      yield* provider.script(thoughtful)
+      provider.script(thoughtful)
       const body = { model: "claude-sonnet-4-6", messages: [user("Well?")], reasoning_effort: "high" }
       const message = (yield* gateway.chat(body)).at("choices.0.message") as Json
       assert.strictEqual(message["content"], "Yes.")
@@ -311,7 +311,7 @@ describeScripted("The message of a chat completion", (it) => {
 
       const again = [...body.messages, message, user("Sure?")]
       assert.strictEqual((yield* gateway.chat({ ...body, messages: again })).status, 200)
-      const second = (yield* provider.received)[1]
+      const second = provider.received[1]
       assert.deepStrictEqual(at(second?.body, "messages", 1), {
         role: "assistant",
         content: [thought, { type: "text", text: "Yes." }]
@@ -325,9 +325,9 @@ describeScripted("The message of a chat completion", (it) => {
   }))
     it.effect(`has no reasoning when that is ${name}, also when the model sends some`, () =>
       Effect.gen(function* () {
-        const provider = yield* ScriptedProvider
+        const provider = yield* FakeProvider
         const gateway = yield* TestGateway
-        yield* provider.script(thoughtful)
+        provider.script(thoughtful)
         for (const stream of [false, true]) {
           const reply = yield* gateway.chat({ model: "claude-sonnet-4-6", messages: [user("Hm?")], reasoning, stream })
           assert.notInclude(reply.text, "Let me see.")
@@ -338,9 +338,9 @@ describeScripted("The message of a chat completion", (it) => {
 
   it.effect("carries a refusal as a refusal, without content", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const gateway = yield* TestGateway
-      yield* provider.script(Scripted.answers("", { message: { content: null, refusal: "I will not." } }))
+      provider.script(Fake.answers("", { message: { content: null, refusal: "I will not." } }))
       const reply = yield* gateway.chat({ model: "gpt-4o", messages: [user("Hello")] })
       assert.deepStrictEqual(reply.at("choices.0.message"), {
         role: "assistant",
@@ -352,11 +352,11 @@ describeScripted("The message of a chat completion", (it) => {
 
   it.effect("drops what the model says beside its tool calls", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
       const tool_calls = [{ id: "call_1", type: "function", function: { name: "get_time", arguments: "" } }]
-      yield* provider.script(Scripted.answers("Wait.", { message: { tool_calls }, finishReason: "stop" }))
+      provider.script(Fake.answers("Wait.", { message: { tool_calls }, finishReason: "stop" }))
       const reply = yield* gateway.chat({ model: "gpt-4o", messages: [user("Time?")], tools: [timeTool] }, as(tenant))
       assert.strictEqual(reply.at("choices.0.finish_reason"), "tool_calls")
       assert.isNull(reply.at("choices.0.message.content"))

@@ -5,7 +5,7 @@ import { connect } from "node:net"
 import { assert } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 
-import { answers, ScriptedProvider } from "../support/ScriptedProvider.ts"
+import { answers, FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { describeScripted, type Reply, TestGateway } from "../support/TestGateway.ts"
 
 const hi = { role: "user", content: "hi" }
@@ -25,7 +25,8 @@ const assertError = (reply: Pick<Reply, "status" | "text">, status: number, code
 /** Nothing is left behind: no hold, and a good request is answered. */
 const assertUnharmed = Effect.gen(function* () {
   const gateway = yield* TestGateway
-  yield* (yield* ScriptedProvider).script(answers("fine"))
+  const provider = yield* FakeProvider
+  provider.script(answers("fine"))
   assert.strictEqual((yield* gateway.chat(good)).status, 200)
   assert.strictEqual(yield* gateway.lingeringHolds, 0)
 })
@@ -172,21 +173,21 @@ describeScripted("Bad input", (it) => {
   it.effect("that is only long is served: ten thousand messages, a megabyte of text, strange characters", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const many = Array.from({ length: 10_000 }, (_, at) => ({
         role: at % 2 ? "assistant" : "user",
         content: `${at}`
       }))
       for (const content of ["\u0000", "\ud800", "👩‍👩‍👧", "x".repeat(100_000), `"\\\u2028`]) {
-        yield* provider.script()
+        provider.script()
         assert.strictEqual((yield* gateway.chat({ ...good, messages: [{ ...hi, content }] })).status, 200)
-        const [received] = yield* provider.received
+        const [received] = provider.received
         assert.deepStrictEqual(received?.body["messages"], [{ ...hi, content }])
       }
-      yield* provider.script()
+      provider.script()
       const reply = yield* gateway.chat({ ...good, model: "gpt-4.1-mini", messages: many })
       assert.strictEqual(reply.status, 200, reply.text)
-      assert.deepStrictEqual((yield* provider.received)[0]?.body["messages"], many)
+      assert.deepStrictEqual(provider.received[0]?.body["messages"], many)
       const routed = yield* gateway.chat({ messages: many })
       assert.strictEqual(routed.status, 200, routed.text)
       yield* assertUnharmed

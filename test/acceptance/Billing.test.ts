@@ -3,9 +3,20 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type OpenAI from "openai"
 
-import { as, chunksOf, costOf, eventually, receiptOf, refusal, settledBalance, textIn, user } from "../support/Chat.ts"
-import * as Scripted from "../support/ScriptedProvider.ts"
-import { ScriptedProvider } from "../support/ScriptedProvider.ts"
+import {
+  as,
+  awaited,
+  chunksOf,
+  costOf,
+  eventually,
+  receiptOf,
+  refusal,
+  settledBalance,
+  textIn,
+  user
+} from "../support/Chat.ts"
+import * as Fake from "../support/fake-provider/FakeProvider.ts"
+import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { describeGateway, describeScripted, type Tenant, TestGateway, usd } from "../support/TestGateway.ts"
 
 const credit = usd("1")
@@ -214,7 +225,7 @@ const leaveAfter = (openai: OpenAI, body: OpenAI.ChatCompletionCreateParamsStrea
 /** Sends a request that gets no answer, and hangs up. */
 const hangUp = Effect.fnUntraced(function* (tenant: Tenant, body: object) {
   const gateway = yield* TestGateway
-  const provider = yield* ScriptedProvider
+  const provider = yield* FakeProvider
   const controller = new AbortController()
   const asked = fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
@@ -222,49 +233,40 @@ const hangUp = Effect.fnUntraced(function* (tenant: Tenant, body: object) {
     headers: { ...as(tenant), "content-type": "application/json" },
     body: JSON.stringify(body)
   }).catch(() => undefined)
-  const call = yield* eventually(
-    Effect.map(provider.received, ([first]) => first),
-    "the call of the provider"
-  )
+  const call = yield* awaited(provider.arrival(), "the call of the provider")
   controller.abort()
   yield* Effect.promise(() => asked)
   return call
 })
 
-const role = Scripted.openaiChunk({ role: "assistant", content: "" })
+const role = Fake.openaiChunk({ role: "assistant", content: "" })
 const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index} `)
 
 describeScripted("A client that leaves", (it) => {
   for (const stream of [false, true])
     it.effect(`before the first output pays nothing, and the provider is hung up on (stream: ${stream})`, () =>
       Effect.gen(function* () {
-        const provider = yield* ScriptedProvider
+        const provider = yield* FakeProvider
         const gateway = yield* TestGateway
         const tenant = yield* gateway.tenant("1")
-        yield* provider.script(stream ? Scripted.pieces([role], { open: true }) : Scripted.hangs)
+        provider.script(stream ? Fake.streams([role], { ending: "open" }) : Fake.hangs)
         const call = yield* hangUp(tenant, { ...hello, stream })
-        yield* eventually(
-          Effect.sync(() => call.aborted() || undefined),
-          "the end of the provider's connection"
-        )
+        yield* awaited(call.aborted, "the end of the provider's connection")
         assert.strictEqual(yield* settledBalance(tenant.organization), credit)
-        assert.lengthOf(yield* provider.received, 1)
+        assert.lengthOf(provider.received, 1)
       })
     )
 
   it.effect("after it pays for what was delivered, when the provider has not said what it used", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
-      const chunks = words(500).map((content) => Scripted.openaiChunk({ content }))
-      yield* provider.script(Scripted.pieces([role, ...chunks], { everyMillis: 5, open: true }))
+      const chunks = words(500).map((content) => Fake.openaiChunk({ content }))
+      provider.script(Fake.streams([role, ...chunks], { everyMillis: 5, ending: "open" }))
       const { id, said } = yield* leaveAfter(tenant.openai, { ...hello, stream: true }, 20)
-      const [call] = yield* provider.received
-      yield* eventually(
-        Effect.sync(() => call?.aborted() || undefined),
-        "the end of the provider's connection"
-      )
+      const { aborted } = yield* awaited(provider.arrival(), "the call of the provider")
+      yield* awaited(aborted, "the end of the provider's connection")
       const receipt = yield* receiptOf(id, tenant)
       assert.strictEqual(receipt.at("outcome"), "client_left")
       assert.isTrue(receipt.at("tokens.estimated"))
@@ -279,17 +281,17 @@ describeScripted("A client that leaves", (it) => {
 
   it.effect("pays the prompt that the provider counted", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
       const usage = { input_tokens: 200, cache_read_input_tokens: 300, output_tokens: 1 }
       const begin = [
-        Scripted.namedEvent("message_start", { message: { id: "msg_1", role: "assistant", content: [], usage } }),
-        Scripted.namedEvent("content_block_start", { index: 0, content_block: { type: "text", text: "" } })
+        Fake.namedEvent("message_start", { message: { id: "msg_1", role: "assistant", content: [], usage } }),
+        Fake.namedEvent("content_block_start", { index: 0, content_block: { type: "text", text: "" } })
       ]
       const delta = (text: string) =>
-        Scripted.namedEvent("content_block_delta", { index: 0, delta: { type: "text_delta", text } })
-      yield* provider.script(Scripted.pieces([...begin, ...words(300).map(delta)], { everyMillis: 5, open: true }))
+        Fake.namedEvent("content_block_delta", { index: 0, delta: { type: "text_delta", text } })
+      provider.script(Fake.streams([...begin, ...words(300).map(delta)], { everyMillis: 5, ending: "open" }))
       const body = { ...hello, model: "claude-sonnet-5", stream: true } as const
       const { id } = yield* leaveAfter(tenant.openai, body, 5)
       const receipt = yield* receiptOf(id, tenant)
@@ -302,17 +304,17 @@ describeScripted("A client that leaves", (it) => {
 
   it.effect("never pays more than was held", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
       const usage = { input_tokens: 90_000, output_tokens: 1 }
-      yield* provider.script(
-        Scripted.pieces(
+      provider.script(
+        Fake.streams(
           [
-            Scripted.namedEvent("message_start", { message: { id: "m", role: "assistant", content: [], usage } }),
-            Scripted.namedEvent("content_block_start", { index: 0, content_block: { type: "text", text: "Hi" } })
+            Fake.namedEvent("message_start", { message: { id: "m", role: "assistant", content: [], usage } }),
+            Fake.namedEvent("content_block_start", { index: 0, content_block: { type: "text", text: "Hi" } })
           ],
-          { open: true }
+          { ending: "open" }
         )
       )
       const body = { ...hello, model: "claude-opus-5", max_completion_tokens: 1, stream: true } as const
@@ -326,10 +328,10 @@ describeScripted("A client that leaves", (it) => {
 
   it.effect("after the end has paid for the whole", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
-      yield* provider.script(Scripted.answers("Whole."))
+      provider.script(Fake.answers("Whole."))
       const reply = yield* gateway.chat({ ...hello, stream: true }, as(tenant))
       assert.strictEqual(textIn(chunksOf(reply.text)), "Whole.")
       // 10 tokens in and 5 out at $2 and $8 per million.

@@ -12,9 +12,9 @@ import { inject } from "vitest"
 import { chatProtocolNames } from "../../src/catalog/Model.ts"
 import { protocols } from "../../src/providers/protocols/Protocols.ts"
 import { as, at, chunksOf, costOf, type Json, priced, receiptOf, settledBalance, user } from "../support/Chat.ts"
+import * as Fake from "../support/fake-provider/FakeProvider.ts"
+import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { modelsOf, protocolModels } from "../support/ProtocolModels.ts"
-import * as Scripted from "../support/ScriptedProvider.ts"
-import { ScriptedProvider } from "../support/ScriptedProvider.ts"
 import { describeGateway, describeScripted, TestGateway, usd } from "../support/TestGateway.ts"
 
 /** Models that the shipped catalog does not have, one per vendor whose way with sessions is of interest. */
@@ -40,7 +40,7 @@ const vendors = {
   XAI: "/v1"
 }
 
-const environment = ({ url }: ScriptedProvider["Service"]) => ({
+const environment = ({ url }: FakeProvider["Service"]) => ({
   CATALOG_FILE: overlay(),
   ...Object.fromEntries(
     Object.entries(vendors).flatMap(([name, path]) => [
@@ -49,20 +49,6 @@ const environment = ({ url }: ScriptedProvider["Service"]) => ({
     ])
   )
 })
-
-/** Answers with text and this usage, in any protocol there is a script for, and in Gemini's. */
-const answers =
-  (usage: Json): Scripted.Behaviour =>
-  (response, received) => {
-    if (!received.path.includes("enerateContent")) return Scripted.answers("ok", { usage })(response, received)
-    const body = {
-      candidates: [{ content: { role: "model", parts: [{ text: "ok" }] }, finishReason: "STOP" }],
-      usageMetadata: usage
-    }
-    return received.path.includes("stream")
-      ? Scripted.pieces([Scripted.dataLine(body)])(response, received)
-      : Scripted.reply(200, body)(response, received)
-  }
 
 interface Buckets {
   readonly input: number
@@ -180,12 +166,12 @@ const marked = [
 
 /** What the provider was sent for a request. */
 const sentFor = Effect.fnUntraced(function* (body: Json, headers?: Record<string, string>) {
-  const provider = yield* ScriptedProvider
+  const provider = yield* FakeProvider
   const gateway = yield* TestGateway
-  yield* provider.script(answers({}))
+  provider.script(Fake.answers("ok", { usage: {} }))
   const reply = yield* gateway.chat(body, headers)
   assert.strictEqual(reply.status, 200, reply.text)
-  const [sent] = yield* provider.received
+  const [sent] = provider.received
   return sent ?? assert.fail("nothing was sent")
 })
 
@@ -203,14 +189,14 @@ describeScripted(
       ] as const)
         it.effect(`of ${model} is counted and priced, at ${prompt} tokens [${proves}: cache]`, () =>
           Effect.gen(function* () {
-            const provider = yield* ScriptedProvider
+            const provider = yield* FakeProvider
             const gateway = yield* TestGateway
             const { buckets, usage } = report(prompt)
             const cost = yield* priced(model, { ...buckets }, tier)
             assert.isTrue(cost > 0n)
             for (const stream of [false, true]) {
               const tenant = yield* gateway.tenant("5")
-              yield* provider.script(answers(usage))
+              provider.script(Fake.answers("ok", { usage }))
               const reply = yield* gateway.chat({ model, messages: [user("Hello")], stream }, as(tenant))
               const answer: Json | undefined = stream ? chunksOf(reply.text).at(-1) : JSON.parse(reply.text)
               assert.strictEqual(at(answer, "usage", "prompt_tokens"), prompt)
@@ -303,7 +289,7 @@ describeScripted(
     )
 
     /** Where a session's key goes; nowhere for the rest. */
-    const places: { readonly [model: string]: (sent: Scripted.Received) => unknown } = {
+    const places: { readonly [model: string]: (sent: Fake.Received) => unknown } = {
       "gpt-4.1": ({ body }) => body["prompt_cache_key"],
       "gpt-5.2": ({ body }) => body["prompt_cache_key"],
       "grok-4.3": ({ headers }) => headers["x-grok-conv-id"],

@@ -5,7 +5,8 @@ import { Duration, Effect, Equal, Fiber, Redacted, Schedule } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { inject } from "vitest"
 
-import { answers, ScriptedProvider } from "../support/ScriptedProvider.ts"
+import { awaited } from "../support/Chat.ts"
+import { answers, FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { describeScriptedOnPostgres, type Reply, TestGateway, usd } from "../support/TestGateway.ts"
 
 const good = {
@@ -75,7 +76,8 @@ describeScriptedOnPostgres("A dead database", (it) => {
   it.effect("refuses requests, plain and streamed, while it is dead, and the gateway recovers by itself", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
-      yield* (yield* ScriptedProvider).script(answers("fine"))
+      const provider = yield* FakeProvider
+      provider.script(answers("fine"))
       assert.strictEqual((yield* gateway.chat(good)).status, 200)
       yield* whileDead(
         Effect.gen(function* () {
@@ -100,18 +102,16 @@ describeScriptedOnPostgres("A dead database", (it) => {
   it.effect("that dies during a call does not cost the client its answer, and charges it once when it is back", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const { key, organization } = yield* gateway.tenant("1")
       const as = { authorization: `Bearer ${key}` }
       const finish = { now: () => {} }
       const dead = new Promise<void>((resolve) => (finish.now = resolve))
       const slowly = answers("fine")
-      yield* provider.script((response, received) => dead.then(() => slowly(response, received)))
+      provider.script((response, received) => dead.then(() => slowly(response, received)))
       const plain = yield* Effect.forkChild(gateway.chat(good, as))
       const streamed = yield* Effect.forkChild(gateway.chat({ ...good, stream: true }, as))
-      yield* provider.received.pipe(
-        Effect.repeat({ until: ({ length }) => length === 2, schedule: Schedule.spaced("10 millis"), times: 200 })
-      )
+      yield* awaited(provider.arrival(2), "both calls of the provider")
       const replies = yield* whileDead(
         Effect.suspend(() => {
           finish.now()
@@ -134,7 +134,8 @@ describeScriptedOnPostgres("A dead database", (it) => {
   it.effect("that drops its connections now and then is hardly noticed", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
-      yield* (yield* ScriptedProvider).script(answers("fine"))
+      const provider = yield* FakeProvider
+      provider.script(answers("fine"))
       const before = yield* gateway.balance()
       const answered: Array<Reply> = []
       for (let round = 0; round < 5; round++) {
@@ -153,13 +154,13 @@ describeScriptedOnPostgres("A dead database", (it) => {
   it.effect("that is stuck refuses within seconds; a hold that it takes after all is given back", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
-      const provider = yield* ScriptedProvider
-      yield* provider.script(answers("fine"))
+      const provider = yield* FakeProvider
+      provider.script(answers("fine"))
       const before = yield* gateway.balance()
       const [took, reply] = yield* whileStuck(Effect.timed(gateway.chat(good)))
       assertInternal(reply)
       assert.isBelow(Duration.toSeconds(took), 8)
-      assert.lengthOf(yield* provider.received, 0)
+      assert.lengthOf(provider.received, 0)
       // What was stuck arrives once it is let go, after the answer: until then nothing is held either.
       const settled = gateway
         .balance()

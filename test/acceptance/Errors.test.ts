@@ -5,16 +5,16 @@ import { Effect } from "effect"
 import { errorTable } from "../../src/api/Errors.ts"
 import { modelId } from "../../src/domain/Ids.ts"
 import { maxFileBytes } from "../../src/http/audio/TranscriptionForm.ts"
-import { audioPart, field } from "../support/Multipart.ts"
 import {
   answers,
   type Behaviour,
   error,
-  pieces,
   reply as replies,
   resets,
-  ScriptedProvider
-} from "../support/ScriptedProvider.ts"
+  streams,
+  FakeProvider
+} from "../support/fake-provider/FakeProvider.ts"
+import { audioPart, field } from "../support/Multipart.ts"
 import { describeScripted, type Reply, type Tenant, TestGateway } from "../support/TestGateway.ts"
 import { transcribe } from "../support/Transcription.ts"
 
@@ -122,7 +122,7 @@ const faults: ReadonlyArray<Fault> = [
   { name: "a reset", behaviour: resets, status: 500, code: "internal_error", message: tried() },
   {
     name: "a stream without output",
-    behaviour: pieces([": nothing\n\n", "data: [DONE]\n\n"]),
+    behaviour: streams([": nothing\n\n", "data: [DONE]\n\n"]),
     status: 500,
     code: "internal_error",
     message: tried()
@@ -133,10 +133,10 @@ describeScripted("Errors", (it) => {
   it.effect("are of the closed table, each with its status, a request id and nothing but code and message", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const keyed = { "idempotency-key": "one-key-two-bodies" }
       yield* gateway.chat(body, keyed)
-      yield* provider.script(error(500))
+      provider.script(error(500))
       const slow = yield* gateway.tenant("1", { requestsPerMinute: 1 })
       yield* gateway.chat({ ...body, n: 2 }, as(slow))
       const shut = as(yield* gateway.tenant("1", { endpoints: [] }))
@@ -176,10 +176,10 @@ describeScripted("Errors", (it) => {
     it.effect(`tell whose fault it was when the provider fails ${stream ? "before it streams" : "to answer"}`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
-        const provider = yield* ScriptedProvider
+        const provider = yield* FakeProvider
         for (const { behaviour, code, message, name, retryAfter, status } of faults) {
           const before = yield* gateway.balance()
-          yield* provider.script(behaviour)
+          provider.script(behaviour)
           const reply = yield* gateway.chat({ ...body, stream })
           assertError(reply, status, code, name)
           assert.match(String(reply.at("error.message")), message, name)
@@ -187,7 +187,7 @@ describeScripted("Errors", (it) => {
           assert.strictEqual(reply.headers.get("retry-after"), retryAfter ?? null, name)
           assert.strictEqual(yield* gateway.lingeringHolds, 0, name)
           assert.deepStrictEqual(yield* gateway.balance(), before, name)
-          yield* provider.script(answers("fine"))
+          provider.script(answers("fine"))
           assert.strictEqual((yield* gateway.chat({ ...body, stream })).status, 200, name)
         }
       })
@@ -197,7 +197,8 @@ describeScripted("Errors", (it) => {
   it.effect("leave the id of a good answer to be its request id", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
-      yield* (yield* ScriptedProvider).script(answers("fine"))
+      const provider = yield* FakeProvider
+      provider.script(answers("fine"))
       const reply = yield* gateway.chat(body)
       assert.strictEqual(reply.at("id"), `chatcmpl-${reply.headers.get("x-request-id")}`)
     })

@@ -20,8 +20,8 @@ import {
   singles,
   user
 } from "../support/Chat.ts"
-import * as Scripted from "../support/ScriptedProvider.ts"
-import { ScriptedProvider } from "../support/ScriptedProvider.ts"
+import * as Fake from "../support/fake-provider/FakeProvider.ts"
+import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { describeGateway, describeScripted, TestGateway, usd } from "../support/TestGateway.ts"
 
 /** Faults of one endpoint that another endpoint of the model makes good. */
@@ -125,7 +125,7 @@ describeGateway(
 /** What a provider refuses, and what the client of a direct call sees of it. */
 const refusals: ReadonlyArray<{
   readonly model: string
-  readonly behaviour: Scripted.Behaviour
+  readonly behaviour: Fake.Behaviour
   readonly status: number
   readonly code: string
   readonly message: RegExp
@@ -133,7 +133,7 @@ const refusals: ReadonlyArray<{
 }> = [
   {
     model: "gpt-4o",
-    behaviour: Scripted.error(400, { message: "messages[0] is odd", type: "invalid_request_error" }),
+    behaviour: Fake.error(400, { message: "messages[0] is odd", type: "invalid_request_error" }),
     status: 400,
     code: "invalid_request",
     message: /messages\[0\] is odd/,
@@ -141,7 +141,7 @@ const refusals: ReadonlyArray<{
   },
   {
     model: "gpt-5",
-    behaviour: Scripted.error(401, { message: "Incorrect API key sk-secret", code: "invalid_api_key" }),
+    behaviour: Fake.error(401, { message: "Incorrect API key sk-secret", code: "invalid_api_key" }),
     status: 500,
     code: "internal_error",
     message: /openai\/gpt-5 \(401\)/,
@@ -149,7 +149,7 @@ const refusals: ReadonlyArray<{
   },
   {
     model: "gpt-5-mini",
-    behaviour: Scripted.error(402, { message: "Payment required" }),
+    behaviour: Fake.error(402, { message: "Payment required" }),
     status: 500,
     code: "internal_error",
     message: /openai\/gpt-5-mini \(402\)/,
@@ -157,7 +157,7 @@ const refusals: ReadonlyArray<{
   },
   {
     model: "gpt-5-nano",
-    behaviour: Scripted.error(429, { message: "You exceeded your current quota", code: "insufficient_quota" }),
+    behaviour: Fake.error(429, { message: "You exceeded your current quota", code: "insufficient_quota" }),
     status: 500,
     code: "internal_error",
     message: /openai\/gpt-5-nano \(429\)/,
@@ -165,7 +165,7 @@ const refusals: ReadonlyArray<{
   },
   {
     model: "gpt-4.1-nano",
-    behaviour: Scripted.error(403, { message: "No access" }),
+    behaviour: Fake.error(403, { message: "No access" }),
     status: 500,
     code: "internal_error",
     message: /openai\/gpt-4.1-nano \(403\)/,
@@ -173,7 +173,7 @@ const refusals: ReadonlyArray<{
   },
   {
     model: "gpt-4.1-mini",
-    behaviour: Scripted.error(404, { message: "The model does not exist", code: "model_not_found" }),
+    behaviour: Fake.error(404, { message: "The model does not exist", code: "model_not_found" }),
     status: 500,
     code: "internal_error",
     message: /openai\/gpt-4.1-mini \(404\)/,
@@ -181,7 +181,7 @@ const refusals: ReadonlyArray<{
   },
   {
     model: "gpt-4.1",
-    behaviour: Scripted.error(503, { message: "down" }),
+    behaviour: Fake.error(503, { message: "down" }),
     status: 500,
     code: "internal_error",
     message: /openai\/gpt-4.1 \(503\)/,
@@ -189,7 +189,7 @@ const refusals: ReadonlyArray<{
   },
   {
     model: "claude-opus-4-8",
-    behaviour: Scripted.resets,
+    behaviour: Fake.resets,
     status: 500,
     code: "internal_error",
     message: /anthropic\/claude-opus-4-8/,
@@ -201,17 +201,17 @@ describeScripted("A provider's refusal", (it) => {
   for (const { behaviour, calls, code, message, model, status } of refusals)
     it.effect(`of ${model} (${message.source}) is ${status} ${code}, and costs nothing`, () =>
       Effect.gen(function* () {
-        const provider = yield* ScriptedProvider
+        const provider = yield* FakeProvider
         const gateway = yield* TestGateway
         const tenant = yield* gateway.tenant("1")
-        yield* provider.script(behaviour)
+        provider.script(behaviour)
         const reply = yield* gateway.chat({ model, messages: [user("Hello")] }, as(tenant))
         assert.strictEqual(reply.status, status)
         assert.deepStrictEqual(Object.keys(JSON.parse(reply.text)), ["error"])
         assert.strictEqual(reply.at("error.code"), code)
         assert.match(String(reply.at("error.message")), message)
         assert.notInclude(reply.text, "sk-secret")
-        assert.lengthOf(yield* provider.received, calls)
+        assert.lengthOf(provider.received, calls)
         assert.strictEqual(yield* settledBalance(tenant.organization), usd("1"))
         const receipt = yield* receiptOf(reply.headers.get("x-request-id"), tenant)
         assert.strictEqual(receipt.at("outcome"), code)
@@ -221,14 +221,14 @@ describeScripted("A provider's refusal", (it) => {
 
   it.effect("is 429 with the shortest wait when every target is rate-limited", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const gateway = yield* TestGateway
       const models = ["o3", "o4-mini"].map((id) => modelId(id))
       const tenant = yield* gateway.tenant("1", { models })
       for (const stream of [false, true]) {
-        yield* provider.script(
-          Scripted.error(429, { code: "rate_limit_exceeded" }, { "retry-after": "9" }),
-          Scripted.error(429, { code: "rate_limit_exceeded" }, { "retry-after": "4" })
+        provider.script(
+          Fake.error(429, { code: "rate_limit_exceeded" }, { "retry-after": "9" }),
+          Fake.error(429, { code: "rate_limit_exceeded" }, { "retry-after": "4" })
         )
         const error = yield* refusal(() =>
           tenant.openai.chat.completions.create({ model: "svc-auto", messages: [user("Hi")], stream })
@@ -248,45 +248,45 @@ describeScripted("A provider's refusal", (it) => {
   ] as const)
     it.effect(`of our account with ${status} goes to another model when the request is routed`, () =>
       Effect.gen(function* () {
-        const provider = yield* ScriptedProvider
+        const provider = yield* FakeProvider
         const gateway = yield* TestGateway
         const tenant = yield* gateway.tenant("1", { models: models.map((id) => modelId(id)) })
-        yield* provider.script(Scripted.error(status), Scripted.answers("Here."))
+        provider.script(Fake.error(status), Fake.answers("Here."))
         const reply = yield* gateway.chat({ messages: [user("Hello")] }, as(tenant))
         assert.strictEqual(reply.status, 200)
         const receipt = yield* receiptOf(reply.at("id"), tenant)
         const outcomes = (receipt.at("attempts") as ReadonlyArray<Json>).map(({ outcome }) => outcome)
         assert.deepStrictEqual(outcomes, ["Credentials", "answered"])
         // The account rests now, so the next request does not even ask it.
-        yield* provider.script()
+        provider.script()
         const next = yield* gateway.chat({ messages: [user("Hello")] }, as(tenant))
         assert.strictEqual(next.at("model"), reply.at("model"))
-        assert.lengthOf(yield* provider.received, 1)
+        assert.lengthOf(provider.received, 1)
       })
     )
 
   it.effect("of the request itself is told at once, without asking other models", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const gateway = yield* TestGateway
-      yield* provider.script(Scripted.error(400, { message: "bad schema", type: "invalid_request_error" }))
+      provider.script(Fake.error(400, { message: "bad schema", type: "invalid_request_error" }))
       const reply = yield* gateway.chat({ messages: [user("Hello")] })
       assert.deepStrictEqual([reply.status, reply.at("error.code")], [400, "invalid_request"])
-      assert.lengthOf(yield* provider.received, 1)
+      assert.lengthOf(provider.received, 1)
     })
   )
 
   it.effect("by everyone names all that was tried, within the limit of tries", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const gateway = yield* TestGateway
-      yield* provider.script(Scripted.error(500))
+      provider.script(Fake.error(500))
       const reply = yield* gateway.chat({ messages: [user("Hello")], reasoning_effort: "none" })
       assert.deepStrictEqual([reply.status, reply.at("error.code")], [500, "internal_error"])
       const receipt = yield* receiptOf(reply.headers.get("x-request-id"))
       const tried = (receipt.at("attempts") as ReadonlyArray<Json>).filter(({ outcome }) => outcome !== "skipped")
       assert.lengthOf(tried, 8)
-      assert.lengthOf(yield* provider.received, 8)
+      assert.lengthOf(provider.received, 8)
       for (const attempt of tried) assert.include(String(reply.at("error.message")), String(at(attempt, "endpoint")))
     })
   )

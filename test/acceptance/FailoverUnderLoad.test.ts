@@ -1,10 +1,9 @@
 /**
- * The first of three endpoints dies in the middle of load. Whoever has not heard anything yet is answered by another
- * endpoint and notices nothing; whoever has is told so, and pays nothing.
+ * The first of three endpoints dies under load. Clients that have received no output yet are answered by another
+ * endpoint and notice nothing; the others get an error at the end of their stream, and pay nothing.
  */
 import { writeFileSync } from "node:fs"
-import { createServer, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
+import type { ServerResponse } from "node:http"
 import { join } from "node:path"
 
 import { assert } from "@effect/vitest"
@@ -12,76 +11,61 @@ import { Context, Effect, Layer } from "effect"
 import { inject } from "vitest"
 
 import { as, at, chunksOf, costOf, eventually, type Json, settledBalance, textIn, user } from "../support/Chat.ts"
+import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import type { Environment } from "../support/GatewayEnvironment.ts"
-import { openaiChunk, openaiUsageChunk } from "../support/ScriptedProvider.ts"
 import { layerGateway, onEngines, type Services, TestGateway, usd } from "../support/TestGateway.ts"
 
-interface Endpoint {
-  readonly url: string
-  readonly answers: () => number
-  /** Streams that have said most of what they will say. */
-  readonly speaking: () => number
-  /** Drops every connection at once, and takes no more. */
-  readonly kill: () => void
+/** An endpoint that writes slowly, and counts the streams that it is in the middle of. */
+interface SlowEndpoint {
+  readonly server: Fake.FakeServer
+  /** Streams of which most, but not all, has been written. */
+  readonly inProgress: () => number
 }
 
-class Endpoints extends Context.Service<Endpoints, ReadonlyArray<Endpoint>>()("test/Endpoints") {}
+class Endpoints extends Context.Service<Endpoints, ReadonlyArray<SlowEndpoint>>()("test/Endpoints") {}
 
 const words = ["One ", "two ", "three ", "four ", "five."]
 const whole = words.join("")
-const pause = () => new Promise((resolve) => setTimeout(resolve, 15))
+const pauseMillis = 15
 
-const talk = async (response: ServerResponse, stream: boolean, speaking: Set<ServerResponse>): Promise<void> => {
-  if (!stream) {
-    await pause()
-    const message = { role: "assistant", content: whole }
-    const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
-    response.writeHead(200, { "content-type": "application/json" })
-    response.end(JSON.stringify({ id: "c", choices: [{ index: 0, message, finish_reason: "stop" }], usage }))
-    return
+const writeSlowly =
+  (inProgress: Set<ServerResponse>): Fake.Behaviour =>
+  async (response, received) => {
+    const { end, plain, start } = Fake.answerIn("openai-chat")
+    if (received.body["stream"] !== true) {
+      await Fake.pause(pauseMillis)
+      return Fake.reply(200, plain(whole))(response, received)
+    }
+    response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders()
+    response.write(Buffer.concat(start))
+    for (const [index, content] of words.entries()) {
+      await Fake.pause(pauseMillis)
+      response.write(Fake.openaiChunk({ content }))
+      if (index > 1) inProgress.add(response)
+    }
+    inProgress.delete(response)
+    return response.end(Buffer.concat(end))
   }
-  response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders()
-  response.write(openaiChunk({ role: "assistant", content: "" }))
-  for (const [index, content] of words.entries()) {
-    await pause()
-    response.write(openaiChunk({ content }))
-    if (index > 1) speaking.add(response)
-  }
-  speaking.delete(response)
-  response.end(openaiChunk({}, "stop") + openaiUsageChunk() + "data: [DONE]\n\n")
-}
 
 const endpoint = Effect.acquireRelease(
-  Effect.callback<Endpoint>((resume) => {
-    let answers = 0
-    const speaking = new Set<ServerResponse>()
-    const server = createServer((incoming, response) => {
-      let text = ""
-      incoming.on("data", (chunk) => (text += String(chunk)))
-      incoming.on("end", () => {
-        answers++
-        void talk(response, JSON.parse(text).stream === true, speaking)
-      })
-    }).listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo
-      const kill = () => {
-        server.close()
-        server.closeAllConnections()
-      }
-      const url = `http://127.0.0.1:${port}`
-      resume(Effect.succeed({ url, answers: () => answers, speaking: () => speaking.size, kill }))
-    })
-  }),
-  ({ kill }) => Effect.sync(kill)
+  Effect.map(
+    Effect.promise(() => Fake.FakeServer.start()),
+    (server): SlowEndpoint => {
+      const inProgress = new Set<ServerResponse>()
+      server.script(writeSlowly(inProgress))
+      return { server, inProgress: () => inProgress.size }
+    }
+  ),
+  ({ server }) => Effect.sync(() => server.close())
 )
 
-/** One model at three providers; each has a price of its own, so that a charge tells who served. */
-const environmentOf = (endpoints: ReadonlyArray<Endpoint>): Environment => {
+/** One model at three providers, each with a price of its own: a charge shows which of them answered. */
+const environmentOf = (endpoints: ReadonlyArray<SlowEndpoint>): Environment => {
   const file = join(inject("scratch"), `three-${process.pid}.json`)
-  const providers = endpoints.map(({ url }, index) => ({
+  const providers = endpoints.map(({ server }, index) => ({
     id: `p${index}`,
     protocol: "openai-chat",
-    base_url: url,
+    base_url: server.url,
     api_key_env: "THREE_API_KEY"
   }))
   const served = providers.map(({ id }, index) => ({
@@ -111,19 +95,19 @@ const phase = 150
 
 onEngines("A model whose first endpoint dies under load", gatewayOn, (it) => {
   it.effect(
-    "is served by the others, and only those who were being told something hear of it",
+    "is served by the others, and only streams that had begun end with an error",
     () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
-        const [first, ...others] = yield* Endpoints
+        const [first = assert.fail(), ...others] = yield* Endpoints
         const tenant = yield* gateway.tenant("5")
         let [killed, sinceKill] = [false, 0]
 
-        const ask = Effect.fnUntraced(function* (stream: boolean) {
+        const request = Effect.fnUntraced(function* (stream: boolean) {
           const afterKill = killed
           if (killed) sinceKill++
           const reply = yield* gateway.chat({ model: "three", messages: [user("Count.")], stream }, as(tenant))
-          // Before the first output, nobody hears of a fault.
+          // A fault before the first output is hidden.
           assert.strictEqual(reply.status, 200, reply.text)
           if (!stream) {
             assert.strictEqual(reply.at("choices.0.message.content"), whole)
@@ -131,21 +115,21 @@ onEngines("A model whose first endpoint dies under load", gatewayOn, (it) => {
           }
           const chunks = chunksOf(reply.text)
           const last = chunks.at(-1) ?? {}
-          const said = textIn(chunks)
+          const text = textIn(chunks)
           const isBroken = "error" in last
           if (isBroken) {
-            assert.notStrictEqual(said, "")
-            assert.isTrue(whole.startsWith(said))
+            assert.notStrictEqual(text, "")
+            assert.isTrue(whole.startsWith(text))
             assert.strictEqual(at(last, "error", "code"), "internal_error")
             assert.strictEqual(at(last, "choices", 0, "finish_reason"), "error")
             assert.strictEqual(at(last, "usage", "cost"), 0)
-          } else assert.strictEqual(said, whole)
+          } else assert.strictEqual(text, whole)
           return { last, isBroken, afterKill } satisfies Ending
         })
 
         const client = Effect.fnUntraced(function* (number: number) {
           const endings: Array<Ending> = []
-          while (sinceKill < phase) endings.push(yield* ask((number + endings.length) % 2 === 0))
+          while (sinceKill < phase) endings.push(yield* request((number + endings.length) % 2 === 0))
           return endings
         })
         const load = Effect.forEach(
@@ -156,9 +140,10 @@ onEngines("A model whose first endpoint dies under load", gatewayOn, (it) => {
           }
         )
         const killing = Effect.gen(function* () {
-          while ((first?.answers() ?? 0) < phase || first?.speaking() === 0) yield* Effect.sleep("1 millis")
+          yield* Effect.promise(() => first.server.arrival(phase))
+          while (first.inProgress() === 0) yield* Effect.sleep("1 millis")
           killed = true
-          first?.kill()
+          first.server.close()
         })
         const [perClient] = yield* Effect.all([load, killing], { concurrency: "unbounded" })
         const endings = perClient.flat()
@@ -166,13 +151,13 @@ onEngines("A model whose first endpoint dies under load", gatewayOn, (it) => {
         const answered = endings.filter(({ isBroken }) => !isBroken)
 
         assert.isAtLeast(endings.filter(({ afterKill }) => afterKill).length, phase, "requests after its death")
-        assert.isAbove(broken.length, 0, "streams that it was cut off in")
+        assert.isAbove(broken.length, 0, "streams that its death cut off")
         assert.isAtMost(broken.length, clients, "no more than were open at once")
         assert.isFalse(
           broken.some(({ afterKill }) => afterKill),
           "a stream that began later is not broken"
         )
-        assert.isAbove(others[0]?.answers() ?? 0, clients, "answers of the second endpoint")
+        assert.isAbove(others[0]?.server.received.length ?? 0, clients, "answers of the second endpoint")
 
         const spent = answered.reduce((sum, { last }) => sum + costOf(last), 0n)
         assert.strictEqual(usd("5") - (yield* settledBalance(tenant.organization)), spent)

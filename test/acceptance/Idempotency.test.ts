@@ -8,8 +8,8 @@ import OpenAI from "openai"
 
 import { maxRecordedBytes } from "../../src/idempotency/IdempotentRequest.ts"
 import { as, chunksOf, costOf, eventually, receiptOf, settledBalance, textIn, user } from "../support/Chat.ts"
-import * as Scripted from "../support/ScriptedProvider.ts"
-import { ScriptedProvider } from "../support/ScriptedProvider.ts"
+import * as Fake from "../support/fake-provider/FakeProvider.ts"
+import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import {
   describeGateway,
   describeScripted,
@@ -177,21 +177,19 @@ describeGateway("A request with an Idempotency-Key", (it) => {
   )
 })
 
-const role = Scripted.openaiChunk({ role: "assistant", content: "" })
-const word = Scripted.openaiChunk({ content: "word " })
+const role = Fake.openaiChunk({ role: "assistant", content: "" })
+const word = Fake.openaiChunk({ content: "word " })
 
 describeScripted("An attempt under an Idempotency-Key", (it) => {
   for (const stream of [false, true]) {
     it.effect(`that failed is made anew (stream: ${stream})`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
-        const provider = yield* ScriptedProvider
+        const provider = yield* FakeProvider
         const tenant = yield* gateway.tenant("1")
         const headers = keyed(tenant)
-        const failed = stream
-          ? Scripted.pieces([role, word, word], { everyMillis: 30, cut: true })
-          : Scripted.error(400)
-        yield* provider.script(Scripted.error(400), failed, Scripted.answers("fine"))
+        const failed = stream ? Fake.streams([role, word, word], { everyMillis: 30, ending: "cut" }) : Fake.error(400)
+        provider.script(Fake.error(400), failed, Fake.answers("fine"))
         for (const _ of [1, 2]) {
           const refused = yield* gateway.chat({ ...hello, stream }, headers)
           assert.include(refused.text, `"error"`)
@@ -200,7 +198,7 @@ describeScripted("An attempt under an Idempotency-Key", (it) => {
         assert.include(answer.text, "fine")
         const again = yield* gateway.chat({ ...hello, stream }, headers)
         assert.deepStrictEqual([isReplay(answer), isReplay(again), again.text], [false, true, answer.text])
-        assert.lengthOf(yield* provider.received, 3)
+        assert.lengthOf(provider.received, 3)
         assert.strictEqual(yield* settledBalance(tenant.organization), credit - costIn(answer, stream))
       })
     )
@@ -208,14 +206,14 @@ describeScripted("An attempt under an Idempotency-Key", (it) => {
     it.effect(`whose answer is too large to keep is not made again (stream: ${stream})`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
-        const provider = yield* ScriptedProvider
+        const provider = yield* FakeProvider
         const tenant = yield* gateway.tenant("1")
         const headers = keyed(tenant)
-        yield* provider.script(Scripted.answers("x".repeat(maxRecordedBytes)))
+        provider.script(Fake.answers("x".repeat(maxRecordedBytes)))
         const answer = yield* gateway.chat({ ...hello, stream }, headers)
         assert.strictEqual(answer.status, 200)
         assertConflict(yield* gateway.chat({ ...hello, stream }, headers), /over 1048576 bytes.*\/v1\/generations\//)
-        assert.lengthOf(yield* provider.received, 1)
+        assert.lengthOf(provider.received, 1)
         assert.strictEqual(yield* settledBalance(tenant.organization), credit - costIn(answer, stream))
       })
     )
@@ -223,9 +221,9 @@ describeScripted("An attempt under an Idempotency-Key", (it) => {
     it.effect(`that the client gave up before any output is made again, for one charge (stream: ${stream})`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
-        const provider = yield* ScriptedProvider
+        const provider = yield* FakeProvider
         const tenant = yield* gateway.tenant("1")
-        yield* provider.script(Scripted.hangs, Scripted.answers("fine"))
+        provider.script(Fake.hangs, Fake.answers("fine"))
         const impatient = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: tenant.key, maxRetries: 1, timeout: 500 })
         // The SDK sends the same headers with its own retry.
         const headers = { "Idempotency-Key": randomUUID() }
@@ -238,7 +236,7 @@ describeScripted("An attempt under an Idempotency-Key", (it) => {
           return [whole.id, whole.choices[0]?.message.content]
         })
         assert.strictEqual(text, "fine")
-        assert.lengthOf(yield* provider.received, 2)
+        assert.lengthOf(provider.received, 2)
         // 10 tokens in and 5 out at $2 and $8 per million.
         assert.strictEqual(yield* settledBalance(tenant.organization), credit - 60_000_000n)
         const charged = yield* eventually(
@@ -254,12 +252,12 @@ describeScripted("An attempt under an Idempotency-Key", (it) => {
     it.effect(`whose gateway died between charge and record is made again, for one charge (stream: ${stream})`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
-        const provider = yield* ScriptedProvider
+        const provider = yield* FakeProvider
         const sql = yield* SqlClient.SqlClient
         const tenant = yield* gateway.tenant("1")
         const headers = keyed(tenant)
         const usage = { prompt_tokens: 10, completion_tokens: 500, total_tokens: 510 }
-        yield* provider.script(Scripted.answers("lost"), Scripted.answers("found", { usage }))
+        provider.script(Fake.answers("lost"), Fake.answers("found", { usage }))
         yield* gateway.chat({ ...hello, stream }, headers)
         yield* sql`UPDATE recorded_answer SET claimed_until = to_timestamp(0), outcome = NULL, content_type = NULL,
           answer = NULL WHERE organization_id = ${tenant.organization}`
@@ -276,11 +274,11 @@ describeScripted("An attempt under an Idempotency-Key", (it) => {
   it.effect("that the client left in the middle of the stream is not made again, because it was charged", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const tenant = yield* gateway.tenant("1")
       const headers = { "Idempotency-Key": randomUUID() }
       const words = Array.from({ length: 500 }, () => word)
-      yield* provider.script(Scripted.pieces([role, ...words], { everyMillis: 5, open: true }))
+      provider.script(Fake.streams([role, ...words], { everyMillis: 5, ending: "open" }))
       const body = { ...hello, stream: true } as const
       const text = JSON.stringify(body)
       const controller = new AbortController()
@@ -302,16 +300,16 @@ describeScripted("An attempt under an Idempotency-Key", (it) => {
       const balance = yield* settledBalance(tenant.organization)
       assert.strictEqual(credit - balance, usd(String(receipt.at("cost_usd"))))
       assert.isTrue(balance < credit)
-      assert.lengthOf(yield* provider.received, 1)
+      assert.lengthOf(provider.received, 1)
     })
   )
 
   it.effect("replays to the SDK what it said, chunk by chunk", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const tenant = yield* gateway.tenant("1")
-      yield* provider.script(Scripted.pieces([role, word, word, Scripted.openaiChunk({}, "stop"), "data: [DONE]\n\n"]))
+      provider.script(Fake.streams([role, word, word, Fake.openaiChunk({}, "stop"), "data: [DONE]\n\n"]))
       const headers = { "Idempotency-Key": randomUUID() }
       const said = Effect.promise(async () => {
         const chunks = []
@@ -322,7 +320,7 @@ describeScripted("An attempt under an Idempotency-Key", (it) => {
       const first = yield* said
       assert.deepStrictEqual(yield* said, first)
       assert.strictEqual(first.map((chunk) => chunk.choices[0]?.delta.content ?? "").join(""), "word word ")
-      assert.lengthOf(yield* provider.received, 1)
+      assert.lengthOf(provider.received, 1)
     })
   )
 })
@@ -331,14 +329,14 @@ describeScriptedOnPostgres("Two gateways on one database", (it) => {
   it.effect("answer a key once between them", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const tenant = yield* gateway.tenant("1")
       const replica = Context.get(yield* Layer.build(layerGateway(gateway.variables)), TestGateway)
       assert.notStrictEqual(replica.url, gateway.url)
       for (const stream of [false, true]) {
-        yield* provider.script(async (response, received) => {
+        provider.script(async (response, received) => {
           await new Promise((resolve) => setTimeout(resolve, 400))
-          await Scripted.answers("fine")(response, received)
+          await Fake.answers("fine")(response, received)
         })
         const before = yield* settledBalance(tenant.organization)
         const headers = keyed(tenant)
@@ -349,7 +347,7 @@ describeScriptedOnPostgres("Two gateways on one database", (it) => {
         )
         assert.lengthOf([...new Set(replies.map(({ text }) => text))], 1)
         assert.lengthOf(replies.filter(isReplay), 5)
-        assert.lengthOf(yield* provider.received, 1)
+        assert.lengthOf(provider.received, 1)
         const [first] = replies
         if (first === undefined) return assert.fail()
         if (stream) assert.strictEqual(textIn(chunksOf(first.text)), "fine")

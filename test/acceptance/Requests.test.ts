@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
 import { at } from "../support/Chat.ts"
-import { type Json, ScriptedProvider } from "../support/ScriptedProvider.ts"
+import { type Json, FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { describeScripted, type Reply, TestGateway } from "../support/TestGateway.ts"
 
 const hi = { role: "user", content: "hi" }
@@ -23,10 +23,10 @@ const ephemeral = (ttl?: unknown) => ({ type: "ephemeral", ...(ttl !== undefined
 /** Sends `fields` beside a model and a message, and answers with what came back and what went to the provider. */
 const send = Effect.fnUntraced(function* (fields: Json, headers: Record<string, string> = {}) {
   const gateway = yield* TestGateway
-  const provider = yield* ScriptedProvider
-  yield* provider.script()
+  const provider = yield* FakeProvider
+  provider.script()
   const reply = yield* gateway.chat({ model: "gpt-4o-mini", messages: [hi], ...fields }, headers)
-  return { reply, sent: (yield* provider.received).map((received) => received.body) }
+  return { reply, sent: provider.received.map((received) => received.body) }
 })
 
 /** The one body that reached the provider. */

@@ -8,7 +8,7 @@ import { inject } from "vitest"
 import type { ModelId } from "../../src/domain/Ids.ts"
 import { modelId } from "../../src/domain/Ids.ts"
 import { as, at, type Json, receiptOf, timeTool, user } from "../support/Chat.ts"
-import { ScriptedProvider } from "../support/ScriptedProvider.ts"
+import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { describeGateway, describeScripted, TestGateway } from "../support/TestGateway.ts"
 
 const image = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } }
@@ -238,17 +238,17 @@ describeScripted("Reasoning", (it) => {
   for (const [reasoning, openai, claude] of forwarded)
     it.effect(`${JSON.stringify(reasoning)} reaches the routed model as ${openai}`, () =>
       Effect.gen(function* () {
-        const provider = yield* ScriptedProvider
+        const provider = yield* FakeProvider
         const gateway = yield* TestGateway
         for (const [model, expected] of [
           ["gpt-5.2", openai],
           ["claude-opus-5", claude]
         ] as const) {
-          yield* provider.script()
+          provider.script()
           const tenant = yield* gateway.tenant("1", modelIds(model))
           const reply = yield* gateway.chat({ messages: easy, ...reasoning }, as(tenant))
           assert.strictEqual(reply.status, 200, reply.text)
-          const [sent] = yield* provider.received
+          const [sent] = provider.received
           const level = thinkingOf(sent?.body)
           assert.strictEqual(level, expected === "minimal or low" ? "low" : expected, model)
         }
@@ -257,12 +257,12 @@ describeScripted("Reasoning", (it) => {
 
   it.effect("is left unset on a direct call that does not mention it", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const gateway = yield* TestGateway
       for (const model of ["gpt-5.2", "gpt-5-nano", "claude-opus-5"]) {
-        yield* provider.script()
+        provider.script()
         yield* gateway.chat({ model, messages: easy })
-        const [sent] = yield* provider.received
+        const [sent] = provider.received
         assert.isUndefined(thinkingOf(sent?.body), model)
         assert.notProperty(sent?.body, "thinking")
       }
@@ -271,12 +271,12 @@ describeScripted("Reasoning", (it) => {
 
   it.effect("is forwarded on a direct call that names it", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const gateway = yield* TestGateway
-      yield* provider.script()
+      provider.script()
       yield* gateway.chat({ model: "gpt-5-nano", messages: easy, reasoning: { effort: "minimal" } })
       yield* gateway.chat({ model: "gpt-5.2", messages: easy, reasoning_effort: "none" })
-      const sent = yield* provider.received
+      const sent = provider.received
       assert.deepStrictEqual(
         sent.map(({ body }) => thinkingOf(body)),
         ["minimal", "none"]

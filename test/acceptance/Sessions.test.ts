@@ -4,8 +4,8 @@ import { SqlClient } from "effect/sql"
 
 import { modelId, type OrganizationId } from "../../src/domain/Ids.ts"
 import { as, at, chunksOf, receiptOf, singles, user } from "../support/Chat.ts"
-import * as Scripted from "../support/ScriptedProvider.ts"
-import { ScriptedProvider } from "../support/ScriptedProvider.ts"
+import * as Fake from "../support/fake-provider/FakeProvider.ts"
+import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { describeGateway, describeScripted, type Tenant, TestGateway } from "../support/TestGateway.ts"
 
 const easy = [user("What is the capital of Australia?")]
@@ -176,14 +176,14 @@ describeGateway("A session", (it) => {
 describeScripted("A session id", (it) => {
   it.effect("reaches providers only as a key that says nothing about the client", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const gateway = yield* TestGateway
-      yield* provider.script(Scripted.answers("ok"))
+      provider.script(Fake.answers("ok"))
       const body = { model: "gpt-5.2", messages: easy, session_id: "alice@example.org" }
       yield* gateway.chat(body)
       yield* gateway.chat({ ...body, session_id: undefined }, { "x-session-id": "alice@example.org" })
       yield* gateway.chat(body, as(yield* gateway.tenant("1")))
-      const sent = yield* provider.received
+      const sent = provider.received
       assert.notInclude(JSON.stringify(sent), "alice@example.org")
       const keys = sent.map((request) => request.body["prompt_cache_key"])
       assert.match(String(keys[0]), /^[0-9a-f]{40}$/)

@@ -14,8 +14,8 @@ import {
   user,
   weatherTool
 } from "../support/Chat.ts"
-import * as Scripted from "../support/ScriptedProvider.ts"
-import { ScriptedProvider } from "../support/ScriptedProvider.ts"
+import * as Fake from "../support/fake-provider/FakeProvider.ts"
+import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { describeGateway, describeScripted, TestGateway, usd } from "../support/TestGateway.ts"
 
 const hello = { model: "gpt-4o-mini", messages: [user("Hello")] }
@@ -211,8 +211,8 @@ describeGateway("A streamed chat completion", (it) => {
   )
 })
 
-const thinkingStream = Scripted.pieces([
-  Scripted.namedEvent("message_start", {
+const thinkingStream = Fake.streams([
+  Fake.namedEvent("message_start", {
     message: {
       id: "msg_1",
       type: "message",
@@ -221,30 +221,30 @@ const thinkingStream = Scripted.pieces([
       usage: { input_tokens: 9, output_tokens: 1 }
     }
   }),
-  Scripted.namedEvent("content_block_start", { index: 0, content_block: { type: "thinking", thinking: "" } }),
-  Scripted.namedEvent("content_block_delta", { index: 0, delta: { type: "thinking_delta", thinking: "Let me " } }),
-  Scripted.namedEvent("content_block_delta", { index: 0, delta: { type: "thinking_delta", thinking: "see." } }),
-  Scripted.namedEvent("content_block_delta", { index: 0, delta: { type: "signature_delta", signature: "c2ln" } }),
-  Scripted.namedEvent("content_block_stop", { index: 0 }),
-  Scripted.namedEvent("content_block_start", {
+  Fake.namedEvent("content_block_start", { index: 0, content_block: { type: "thinking", thinking: "" } }),
+  Fake.namedEvent("content_block_delta", { index: 0, delta: { type: "thinking_delta", thinking: "Let me " } }),
+  Fake.namedEvent("content_block_delta", { index: 0, delta: { type: "thinking_delta", thinking: "see." } }),
+  Fake.namedEvent("content_block_delta", { index: 0, delta: { type: "signature_delta", signature: "c2ln" } }),
+  Fake.namedEvent("content_block_stop", { index: 0 }),
+  Fake.namedEvent("content_block_start", {
     index: 1,
     content_block: { type: "tool_use", id: "toolu_1", name: "get_time", input: {} }
   }),
-  Scripted.namedEvent("content_block_delta", { index: 1, delta: { type: "input_json_delta", partial_json: "{}" } }),
-  Scripted.namedEvent("content_block_stop", { index: 1 }),
-  Scripted.namedEvent("message_delta", { delta: { stop_reason: "tool_use" }, usage: { output_tokens: 20 } }),
-  Scripted.namedEvent("message_stop")
+  Fake.namedEvent("content_block_delta", { index: 1, delta: { type: "input_json_delta", partial_json: "{}" } }),
+  Fake.namedEvent("content_block_stop", { index: 1 }),
+  Fake.namedEvent("message_delta", { delta: { stop_reason: "tool_use" }, usage: { output_tokens: 20 } }),
+  Fake.namedEvent("message_stop")
 ])
 
-const role = Scripted.openaiChunk({ role: "assistant", content: "" })
+const role = Fake.openaiChunk({ role: "assistant", content: "" })
 const done = "data: [DONE]\n\n"
 
 describeScripted("A provider's stream", (it) => {
   it.effect("with thinking gives reasoning and details that can be handed back as they came", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const gateway = yield* TestGateway
-      yield* provider.script(thinkingStream, Scripted.answers("Noon."))
+      provider.script(thinkingStream, Fake.answers("Noon."))
       const body = {
         model: "claude-sonnet-4-6",
         messages: [user("Time?")],
@@ -271,7 +271,7 @@ describeScripted("A provider's stream", (it) => {
       const tool = { role: "tool", tool_call_id: "toolu_1", content: "12:00" }
       const second = yield* gateway.chat({ ...body, messages: [...body.messages, called, tool] })
       assert.strictEqual(second.status, 200)
-      const [, sent] = yield* provider.received
+      const [, sent] = provider.received
       assert.deepStrictEqual(at(sent?.body, "messages", 1, "content", 0), {
         type: "thinking",
         thinking: "Let me see.",
@@ -283,63 +283,63 @@ describeScripted("A provider's stream", (it) => {
 
   it.effect("is asked again when it says nothing but its role before it fails", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const gateway = yield* TestGateway
       const failing = [
-        Scripted.pieces([role], { cut: true }),
-        Scripted.pieces([role, Scripted.openaiChunk({ content: "" }), done]),
-        Scripted.pieces([role, Scripted.dataLine({ error: { message: "overloaded", type: "server_error" } })])
+        Fake.streams([role], { ending: "cut" }),
+        Fake.streams([role, Fake.openaiChunk({ content: "" }), done]),
+        Fake.streams([role, Fake.dataEvent({ error: { message: "overloaded", type: "server_error" } })])
       ]
       for (const first of failing) {
-        yield* provider.script(first, Scripted.answers("Second."))
+        provider.script(first, Fake.answers("Second."))
         const reply = yield* gateway.chat({ ...hello, stream: true })
         const chunks = chunksOf(reply.text)
         assert.strictEqual(textIn(chunks), "Second.")
-        assert.lengthOf(yield* provider.received, 2)
+        assert.lengthOf(provider.received, 2)
         assert.notProperty(chunks.at(-1), "error")
       }
     })
   )
 
   const endings = {
-    "stops without a finish reason": Scripted.pieces([role, Scripted.openaiChunk({ content: "Half" }), done]),
-    "ends without [DONE] or a finish reason": Scripted.pieces([role, Scripted.openaiChunk({ content: "Half" })]),
-    "reports an error": Scripted.pieces([
+    "stops without a finish reason": Fake.streams([role, Fake.openaiChunk({ content: "Half" }), done]),
+    "ends without [DONE] or a finish reason": Fake.streams([role, Fake.openaiChunk({ content: "Half" })]),
+    "reports an error": Fake.streams([
       role,
-      Scripted.openaiChunk({ content: "Half" }),
-      Scripted.dataLine({ error: { message: "boom", type: "server_error" } })
+      Fake.openaiChunk({ content: "Half" }),
+      Fake.dataEvent({ error: { message: "boom", type: "server_error" } })
     ]),
-    "sends what is no JSON": Scripted.pieces([role, Scripted.openaiChunk({ content: "Half" }), "data: {oops\n\n"])
+    "sends what is no JSON": Fake.streams([role, Fake.openaiChunk({ content: "Half" }), "data: {oops\n\n"])
   }
   for (const [name, behaviour] of Object.entries(endings))
     it.effect(`that ${name} after its first output is broken, and is not asked again`, () =>
       Effect.gen(function* () {
-        const provider = yield* ScriptedProvider
+        const provider = yield* FakeProvider
         const gateway = yield* TestGateway
         const tenant = yield* gateway.tenant("1")
-        yield* provider.script(behaviour)
+        provider.script(behaviour)
         const reply = yield* gateway.chat({ ...hello, model: "gpt-4.1-nano", stream: true }, as(tenant))
         const chunks = chunksOf(reply.text)
         assert.strictEqual(textIn(chunks), "Half")
         assert.strictEqual(at(chunks.at(-1), "choices", 0, "finish_reason"), "error")
         assert.strictEqual(at(chunks.at(-1), "error", "code"), "internal_error")
         assert.match(String(at(chunks.at(-1), "error", "message")), /broke: .*[^.]\. Nothing was charged$/)
-        assert.lengthOf(yield* provider.received, 1)
+        assert.lengthOf(provider.received, 1)
         assert.strictEqual(yield* settledBalance(tenant.organization), usd("1"))
       })
     )
 
   it.effect("reaches the client while it goes on", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const { openai } = yield* TestGateway
       let finish = () => {}
       const finished = new Promise<void>((resolve) => (finish = resolve))
-      yield* provider.script(async (response) => {
+      provider.script(async (response) => {
         response.writeHead(200, { "content-type": "text/event-stream" })
-        response.write(role + Scripted.openaiChunk({ content: "Early" }))
+        response.write(role + Fake.openaiChunk({ content: "Early" }))
         await finished
-        response.end(Scripted.openaiChunk({ content: " late" }) + Scripted.openaiChunk({}, "stop") + done)
+        response.end(Fake.openaiChunk({ content: " late" }) + Fake.openaiChunk({}, "stop") + done)
       })
       const said = yield* Effect.promise(async () => {
         const seen: Array<string> = []

@@ -11,15 +11,14 @@ import { inject } from "vitest"
 
 import { type ChatProtocolName, chatProtocolNames } from "../../src/catalog/Model.ts"
 import { as, at, chunksOf, costOf, type Json, receiptOf, settledBalance, textIn, user } from "../support/Chat.ts"
-import type { Behaviour } from "../support/ScriptedProvider.ts"
-import { ScriptedProvider } from "../support/ScriptedProvider.ts"
+import * as Fake from "../support/fake-provider/FakeProvider.ts"
+import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { describeScripted, type Tenant, TestGateway, usd } from "../support/TestGateway.ts"
-import { samples, type WireSample } from "../support/WireSamples.ts"
 
 /** How one bad habit of providers looks in a protocol; a kind of answer that it cannot have is left out. */
 interface Habit {
-  readonly plain?: (sample: WireSample) => Behaviour
-  readonly stream?: (sample: WireSample) => Behaviour
+  readonly plain?: (sample: Fake.WireAnswer) => Fake.Behaviour
+  readonly stream?: (sample: Fake.WireAnswer) => Fake.Behaviour
   /** `answer`: the client gets all of it. `failure`: it gets an error, and pays nothing. */
   readonly gives: "answer" | "failure"
 }
@@ -27,19 +26,19 @@ interface Habit {
 const text = "All of it. ÄÖ €"
 
 const sends =
-  (media: string, body: Buffer | string, status = 200): Behaviour =>
+  (mediaType: string, body: Buffer | string, status = 200): Fake.Behaviour =>
   (response) =>
-    void response.writeHead(status, { "content-type": media }).end(body)
+    void response.writeHead(status, { "content-type": mediaType }).end(body)
 
 const json = (body: unknown) => () => sends("application/json", typeof body === "string" ? body : JSON.stringify(body))
 
 /** A whole stream in one write, changed by `edit`. */
 const streamOf =
   (edit: (frames: ReadonlyArray<Buffer>) => ReadonlyArray<Buffer | string>) =>
-  (sample: WireSample): Behaviour =>
-    sends(sample.media, joined(edit(framesOf(sample))))
+  (sample: Fake.WireAnswer): Fake.Behaviour =>
+    sends(sample.mediaType, joined(edit(framesOf(sample))))
 
-const framesOf = ({ delta, end, start }: WireSample): ReadonlyArray<Buffer> => [
+const framesOf = ({ delta, end, start }: Fake.WireAnswer): ReadonlyArray<Buffer> => [
   ...start,
   delta(text.slice(0, 5)),
   delta(text.slice(5)),
@@ -51,17 +50,17 @@ const joined = (pieces: ReadonlyArray<Buffer | string>): Buffer => Buffer.concat
 /** An edit of text; a stream of binary messages has none. */
 const streamText =
   (edit: (stream: string) => string) =>
-  (sample: WireSample): Behaviour =>
-    sample.media === "text/event-stream"
+  (sample: Fake.WireAnswer): Fake.Behaviour =>
+    sample.mediaType === "text/event-stream"
       ? streamOf((frames) => [edit(joined(frames).toString())])(sample)
       : streamOf((frames) => frames)(sample)
 
 const trickle =
-  (bytes: (sample: WireSample) => Buffer, media: (sample: WireSample) => string, size: number) =>
-  (sample: WireSample): Behaviour =>
+  (bytes: (sample: Fake.WireAnswer) => Buffer, mediaType: (sample: Fake.WireAnswer) => string, size: number) =>
+  (sample: Fake.WireAnswer): Fake.Behaviour =>
   async (response) => {
     const body = bytes(sample)
-    response.writeHead(200, { "content-type": media(sample) })
+    response.writeHead(200, { "content-type": mediaType(sample) })
     for (let at = 0; at < body.length && !response.destroyed; at += size) {
       response.write(body.subarray(at, at + size))
       if (at % (size * 8) === 0) await new Promise((resolve) => setTimeout(resolve, 1))
@@ -92,7 +91,7 @@ const eachData = (edit: (data: unknown) => unknown) => (stream: string) =>
 const mebibyte = 1024 * 1024
 const anError = { error: { message: "The engine is on fire.", type: "server_error", code: "boom", status: "INTERNAL" } }
 const half = (body: Buffer): Buffer => body.subarray(0, body.length / 2)
-const plainText = ({ plain }: WireSample): string => JSON.stringify(plain(text))
+const plainText = ({ plain }: Fake.WireAnswer): string => JSON.stringify(plain(text))
 
 const habits: { readonly [name: string]: Habit } = {
   "a web page": { plain: webPage, stream: webPage, gives: "failure" },
@@ -103,10 +102,10 @@ const habits: { readonly [name: string]: Habit } = {
   },
   "a web page that calls itself what was asked for": {
     plain: json(page),
-    stream: (sample) => sends(sample.media, page),
+    stream: (sample) => sends(sample.mediaType, page),
     gives: "failure"
   },
-  nothing: { plain: json(""), stream: (sample) => sends(sample.media, ""), gives: "failure" },
+  nothing: { plain: json(""), stream: (sample) => sends(sample.mediaType, ""), gives: "failure" },
   "half an answer": {
     plain: (sample) => sends("application/json", half(Buffer.from(plainText(sample)))),
     stream: streamOf((frames) => [half(joined(frames))]),
@@ -133,11 +132,11 @@ const habits: { readonly [name: string]: Habit } = {
   "an error with status 200": { plain: json(anError), stream: json(anError), gives: "failure" },
   "an answer larger than memory is for": {
     plain: (sample) => json(sample.plain("x".repeat(33 * mebibyte)))(),
-    stream: (sample) => sends(sample.media, joined([...sample.start, sample.delta("x".repeat(10 * mebibyte))])),
+    stream: (sample) => sends(sample.mediaType, joined([...sample.start, sample.delta("x".repeat(10 * mebibyte))])),
     gives: "failure"
   },
   "a stream that stops without an end": {
-    stream: (sample) => sends(sample.media, joined([...sample.start, sample.delta(text)])),
+    stream: (sample) => sends(sample.mediaType, joined([...sample.start, sample.delta(text)])),
     gives: "failure"
   },
   "a stream for a plain answer": { plain: (sample) => streamOf((frames) => frames)(sample), gives: "failure" },
@@ -176,7 +175,7 @@ const habits: { readonly [name: string]: Habit } = {
     ),
     stream: trickle(
       (sample) => joined(framesOf(sample)),
-      ({ media }) => media,
+      ({ mediaType }) => mediaType,
       1
     ),
     gives: "answer"
@@ -184,7 +183,7 @@ const habits: { readonly [name: string]: Habit } = {
   "a chunk of megabytes": {
     plain: (sample) => json(sample.plain("x".repeat(10 * mebibyte)))(),
     stream: (sample) =>
-      sends(sample.media, joined([...sample.start, sample.delta("x".repeat(5 * mebibyte)), ...sample.end])),
+      sends(sample.mediaType, joined([...sample.start, sample.delta("x".repeat(5 * mebibyte)), ...sample.end])),
     gives: "answer"
   }
 }
@@ -206,7 +205,7 @@ const unbelievable =
 const nameOf = (protocol: ChatProtocolName, habit: string): string =>
   `${protocol}-${Object.keys(habits).indexOf(habit)}`
 
-const environment = ({ url }: ScriptedProvider["Service"]) => {
+const environment = ({ url }: FakeProvider["Service"]) => {
   const file = join(inject("scratch"), `faults-${process.pid}.json`)
   const providers = chatProtocolNames.map((protocol) => ({
     id: `p-${protocol}`,
@@ -278,13 +277,13 @@ describeScripted(
         const tags = chatProtocolNames.map((protocol) => `[${protocol}: errors]`).join(" ")
         it.effect(`${name} (${kind}) is ${habit.gives === "answer" ? "understood" : "a failure"} ${tags}`, () =>
           Effect.gen(function* () {
-            const provider = yield* ScriptedProvider
-            yield* provider.script((response, received) => {
+            const provider = yield* FakeProvider
+            provider.script((response, received) => {
               // The model is in the path or in the body, and its name begins with its protocol.
               const where = `${received.path} ${String(received.body["model"])}`
               const protocol = chatProtocolNames.find((one) => where.includes(nameOf(one, name)))
               if (protocol === undefined) return void response.destroy()
-              return behaviour(samples[protocol])(response, received)
+              return behaviour(Fake.answerIn(protocol))(response, received)
             })
             const check = habit.gives === "answer" ? assertAnswered : assertFailed
             yield* Effect.forEach(chatProtocolNames, (one) => check(nameOf(one, name), kind === "stream"), {
@@ -297,12 +296,12 @@ describeScripted(
     for (const count of counts)
       it.effect(`a count of ${count} tokens charges no more than anybody can believe`, () =>
         Effect.gen(function* () {
-          const provider = yield* ScriptedProvider
+          const provider = yield* FakeProvider
           const gateway = yield* TestGateway
-          yield* provider.script((response, received) => {
+          provider.script((response, received) => {
             const where = `${received.path} ${String(received.body["model"])}`
             const protocol = chatProtocolNames.find((one) => where.includes(one)) ?? assert.fail(where)
-            return json(unbelievable(count)(samples[protocol].plain(text)))()(response, received)
+            return json(unbelievable(count)(Fake.answerIn(protocol).plain(text)))()(response, received)
           })
           for (const protocol of chatProtocolNames) {
             const tenant = yield* gateway.tenant("1")

@@ -1,8 +1,8 @@
 /**
- * The whole gateway against the floor, `npm run bench -- gateway`: a bare `node:http` proxy that parses and encodes
- * what it passes on, before the same provider. The gateway authenticates, limits, holds, settles and logs on a
- * PostgreSQL that flushes every commit. Rounds take turns, and medians are compared. Ratios travel; absolute figures
- * do not.
+ * The whole gateway against a bare `node:http` proxy, `npm run bench -- gateway`. The proxy only parses and encodes
+ * what it passes on to the same provider; the gateway authenticates, limits, holds, settles and logs, on a PostgreSQL
+ * that flushes every commit. Rounds alternate between the two, and the medians are compared. The ratios can be compared
+ * between machines; the absolute figures cannot.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -14,6 +14,7 @@ import { text as readAll } from "node:stream/consumers"
 import { setTimeout as pause } from "node:timers/promises"
 
 import { quantile } from "../../tools/router-training/Metrics.ts"
+import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { GatewayProcess } from "../support/GatewayProcess.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
 
@@ -38,50 +39,35 @@ const kinds = {
   [`stream of ${streamedChunks}`]: { model: "gpt-4o-mini", stream: true, messages }
 } as const
 
-const encodeEvent = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`
-
-/** Answers every model at once. */
-const provide = (port: number): void => {
-  const base = { id: "x", created: 1, model: "m" }
+/** A script for the fake provider: answers every request at once, and streams as fast as the connection takes it. */
+const atOnce = (): Fake.Behaviour => {
   const usage = { prompt_tokens: 30, completion_tokens: 9, total_tokens: 39 }
-  const message = { role: "assistant", content: "Hello there, how are you today?" }
-  const plain = JSON.stringify({
-    ...base,
-    object: "chat.completion",
-    choices: [{ index: 0, message, finish_reason: "stop" }],
-    usage
-  })
-  const chunk = (delta: object, finish: string | null = null) =>
-    encodeEvent({
-      ...base,
-      object: "chat.completion.chunk",
-      choices: [{ index: 0, delta, finish_reason: finish }]
-    })
-  const some = chunk({ content: " word" }).repeat(chunksAtOnce)
-  const totals = encodeEvent({ ...base, object: "chat.completion.chunk", choices: [], usage })
-  const last = `${chunk({}, "stop")}${totals}data: [DONE]\n\n`
-  createServer(async (incoming, response) => {
-    if (!(await readAll(incoming)).includes('"stream":true')) return response.writeHead(200, json).end(plain)
+  const { end, plain, start } = Fake.answerIn("openai-chat", { usage })
+  const answer = Fake.reply(200, JSON.stringify(plain("Hello there, how are you today?")))
+  const some = Fake.openaiChunk({ content: " word" }).repeat(chunksAtOnce)
+  return (response, received) => {
+    if (!received.text.includes('"stream":true')) return answer(response, received)
     response.writeHead(200, { "content-type": "text/event-stream" })
+    response.write(Buffer.concat(start))
     let left = streamedChunks / chunksAtOnce
     const write = (): void => {
-      if (left-- === 0) return void response.end(last)
+      if (left-- === 0) return void response.end(Buffer.concat(end))
       response.write(some)
       setImmediate(write)
     }
     write()
-  }).listen(port, "127.0.0.1")
+  }
 }
 
-/** The least that any proxy does. */
-const passOn = (port: number, to: number): void => {
+/** A proxy that does as little as any proxy can: it parses and encodes what it passes on. */
+const bareProxy = (port: number, to: number): void => {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })
   createServer(async (incoming, response) => {
-    const asked = JSON.parse(await readAll(incoming)) as { readonly stream?: boolean }
-    const body = JSON.stringify(asked)
+    const call = JSON.parse(await readAll(incoming)) as { readonly stream?: boolean }
+    const body = JSON.stringify(call)
     const headers = { ...json, "content-length": Buffer.byteLength(body) }
     request({ host: "127.0.0.1", port: to, path, method: "POST", agent, headers }, async (answer) => {
-      if (asked.stream !== true) {
+      if (call.stream !== true) {
         return void response.writeHead(200, json).end(JSON.stringify(JSON.parse(await readAll(answer))))
       }
       response.writeHead(200, { "content-type": "text/event-stream" })
@@ -89,8 +75,10 @@ const passOn = (port: number, to: number): void => {
       for await (const part of answer) {
         const events = (rest + part.toString()).split("\n\n")
         rest = events.pop() ?? ""
-        const done = (event: string): boolean => event === "data: [DONE]"
-        const encoded = events.map((event) => (done(event) ? `${event}\n\n` : encodeEvent(JSON.parse(event.slice(6)))))
+        const isDone = (event: string): boolean => event === "data: [DONE]"
+        const encoded = events.map((event) =>
+          isDone(event) ? Fake.openaiDone : Fake.dataEvent(JSON.parse(event.slice("data: ".length)))
+        )
         response.write(encoded.join(""))
       }
       response.end()
@@ -98,13 +86,13 @@ const passOn = (port: number, to: number): void => {
   }).listen(port, "127.0.0.1")
 }
 
-interface Target {
+interface Server {
   readonly url: string
   readonly child: ChildProcess
 }
 
-/** Seconds of processor time that a process has used, where the system tells. */
-const cpuOf = ({ child: { pid } }: Target): number => {
+/** Seconds of processor time that a process has used; not a number where there is no `/proc`. */
+const cpuOf = ({ child: { pid } }: Server): number => {
   const file = `/proc/${pid}/stat`
   if (!existsSync(file)) return Number.NaN
   const fields = readFileSync(file, "utf8").split(") ")[1]?.split(" ") ?? []
@@ -113,8 +101,8 @@ const cpuOf = ({ child: { pid } }: Target): number => {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1_024 })
 
-/** Milliseconds until the answer was there. */
-const ask = ({ url }: Target, body: string): Promise<number> =>
+/** Sends one request and gives the milliseconds until its answer was complete. */
+const latency = ({ url }: Server, body: string): Promise<number> =>
   new Promise((resolve, reject) => {
     const startedAt = performance.now()
     const headers = { ...json, authorization: `Bearer ${key}`, "content-length": Buffer.byteLength(body) }
@@ -125,33 +113,33 @@ const ask = ({ url }: Target, body: string): Promise<number> =>
     call.on("error", reject).end(body)
   })
 
-/** As much as it takes from callers that ask again at once. */
-const flood = async (target: Target, body: string) => {
-  let [answers, goesOn] = [0, true]
+/** The throughput under callers that send their next request as soon as they are answered. */
+const throughput = async (server: Server, body: string) => {
+  let [answers, continues] = [0, true]
   const caller = async (): Promise<void> => {
-    while (goesOn) {
-      await ask(target, body)
+    while (continues) {
+      await latency(server, body)
       answers++
     }
   }
   const all = Promise.all(Array.from({ length: callers }, caller))
   await pause(warmUpMillis)
-  const [before, cpu, startedAt] = [answers, cpuOf(target), performance.now()]
+  const [before, cpu, startedAt] = [answers, cpuOf(server), performance.now()]
   await pause(roundMillis)
   const [seconds, answered] = [(performance.now() - startedAt) / 1_000, answers - before]
-  const figures = { perSecond: answered / seconds, cpuMicros: ((cpuOf(target) - cpu) * 1e6) / answered }
-  goesOn = false
+  const figures = { perSecond: answered / seconds, cpuMicros: ((cpuOf(server) - cpu) * 1e6) / answered }
+  continues = false
   await all
   return figures
 }
 
-/** Latencies of requests that come whether or not the ones before were answered. */
-const steady = async (target: Target, body: string) => {
+/** Latencies at a steady rate, at which requests do not wait for the answers of earlier ones. */
+const steady = async (server: Server, body: string) => {
   const latencies: Array<Promise<number>> = []
   const startedAt = performance.now()
   for (let sent = 0; sent * 1_000 < steadyPerSecond * roundMillis; sent++) {
     await pause(Math.max(0, startedAt + (sent * 1_000) / steadyPerSecond - performance.now()))
-    latencies.push(ask(target, body))
+    latencies.push(latency(server, body))
   }
   const all = await Promise.all(latencies)
   return { p50: quantile(all, 0.5), p99: quantile(all, 0.99) }
@@ -159,31 +147,32 @@ const steady = async (target: Target, body: string) => {
 
 const median = (values: ReadonlyArray<number>): number => quantile(values, 0.5)
 
-const compare = async (gateway: Target, floor: Target): Promise<void> => {
+const compare = async (gateway: Server, proxy: Server): Promise<void> => {
   const table: Array<object> = []
-  for (const [kind, asked] of Object.entries(kinds)) {
-    const [bodyOf, ratios, cpu]: [string, Array<number>, Array<number>] = [JSON.stringify(asked), [], []]
-    const [own, least]: [Array<number>, Array<number>] = [[], []]
+  for (const [kind, request] of Object.entries(kinds)) {
+    const body = JSON.stringify(request)
+    const [ratios, cpu]: [Array<number>, Array<number>] = [[], []]
+    const [ofGateway, ofProxy]: [Array<number>, Array<number>] = [[], []]
     for (let count = 0; count < rounds; count++) {
-      const [a, b] = [await flood(floor, bodyOf), await flood(gateway, bodyOf)]
+      const [a, b] = [await throughput(proxy, body), await throughput(gateway, body)]
       ratios.push(b.perSecond / a.perSecond)
       cpu.push(b.cpuMicros / a.cpuMicros)
-      own.push(b.perSecond)
-      least.push(a.perSecond)
+      ofGateway.push(b.perSecond)
+      ofProxy.push(a.perSecond)
     }
     table.push({
       kind,
-      "gateway, per second": Math.round(median(own)),
-      "floor, per second": Math.round(median(least)),
-      "gateway / floor": median(ratios).toFixed(2),
-      "processor time, gateway / floor": median(cpu).toFixed(2)
+      "gateway, per second": Math.round(median(ofGateway)),
+      "bare proxy, per second": Math.round(median(ofProxy)),
+      "gateway / proxy": median(ratios).toFixed(2),
+      "processor time, gateway / proxy": median(cpu).toFixed(2)
     })
   }
   console.table(table)
   const body = JSON.stringify(kinds.plain)
   const added: Array<{ readonly p50: number; readonly p99: number }> = []
   for (let count = 0; count < rounds; count++) {
-    const [a, b] = [await steady(floor, body), await steady(gateway, body)]
+    const [a, b] = [await steady(proxy, body), await steady(gateway, body)]
     added.push({ p50: b.p50 - a.p50, p99: b.p99 - a.p99 })
   }
   const [p50, p99] = [median(added.map((one) => one.p50)), median(added.map((one) => one.p99))]
@@ -192,33 +181,33 @@ const compare = async (gateway: Target, floor: Target): Promise<void> => {
 
 const main = async (): Promise<void> => {
   const bin = PostgresServer.binaries()
-  if (bin === undefined) return console.error("This needs the binaries of PostgreSQL (initdb, pg_ctl).")
+  if (bin === undefined) return console.error("This benchmark needs the binaries of PostgreSQL (initdb, pg_ctl).")
   const directory = mkdtempSync(join(tmpdir(), "tollgate-bench-"))
-  // PostgreSQL may run as another user.
+  // PostgreSQL may run as another user, who must be able to enter the directory.
   chmodSync(directory, 0o755)
   const server = await PostgresServer.start(bin, join(directory, "postgres"), { max_connections: 60 })
   const children: Array<ChildProcess> = []
-  const start = (port: number, ...role: ReadonlyArray<string>): Target => {
+  const start = (port: number, ...role: ReadonlyArray<string>): Server => {
     const child = spawn(process.execPath, [import.meta.filename, ...role], { stdio: "inherit" })
     children.push(child)
     return { url: `http://127.0.0.1:${port}`, child }
   }
   try {
     const ports = await Promise.all([PostgresServer.freePort(), PostgresServer.freePort(), PostgresServer.freePort()])
-    const [own, least, provider] = ports
-    const behind = start(provider, "provide", String(provider))
-    const floor = start(least, "pass-on", String(least), String(provider))
-    const gateway = new GatewayProcess(own, {
+    const [gatewayPort, proxyPort, providerPort] = ports
+    const provider = start(providerPort, "provider", String(providerPort))
+    const proxy = start(proxyPort, "proxy", String(proxyPort), String(providerPort))
+    const gateway = new GatewayProcess(gatewayPort, {
       DATABASE_URL: server.url,
       BOOTSTRAP_API_KEY: key,
       BOOTSTRAP_CREDIT_USD: "100000",
       RATE_LIMIT_RPM: "100000000",
       OPENAI_API_KEY: "none",
-      OPENAI_BASE_URL: `${behind.url}/v1`
+      OPENAI_BASE_URL: `${provider.url}/v1`
     })
     children.push(gateway.child)
-    if (await gateway.ready) await compare(gateway, floor)
-    else console.error(gateway.lines.join(""))
+    if (await gateway.ready) await compare(gateway, proxy)
+    else console.error(gateway.output.join(""))
   } finally {
     for (const child of children) child.kill()
     await server.stop()
@@ -227,6 +216,6 @@ const main = async (): Promise<void> => {
 }
 
 const [role, port, to] = process.argv.slice(2)
-if (role === "provide") provide(Number(port))
-else if (role === "pass-on") passOn(Number(port), Number(to))
+if (role === "provider") (await Fake.FakeServer.start({ port: Number(port), records: false })).script(atOnce())
+else if (role === "proxy") bareProxy(Number(port), Number(to))
 else await main()

@@ -1,7 +1,8 @@
 /**
- * Hold and settle through the ledger against one statement per request, `npm run bench -- ledger`: 64 callers, on
- * PostgreSQL that flushes every commit, for one hot organization and for a thousand. Rounds take turns, and medians of
- * them are compared, because whatever else the machine does falls on both. Ratios travel; absolute figures do not.
+ * Holding and settling through the ledger against one statement per request, `npm run bench -- ledger`: 64 callers, on
+ * a PostgreSQL that flushes every commit, for one busy organization and for a thousand. Rounds alternate between the
+ * two and the medians are compared, so that whatever else the machine does affects both. The ratios can be compared
+ * between machines; the absolute figures cannot.
  */
 import { randomUUID } from "node:crypto"
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
@@ -25,13 +26,15 @@ import { quantile } from "../../tools/router-training/Metrics.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
 
 const callers = 64
-const spread = 1_000
-const naiveConnections = 16
+const organizationCount = 1_000
+const singleConnections = 16
 const rounds = Number(process.env["BENCH_ROUNDS"] ?? "7")
 const roundMillis = Number(process.env["BENCH_ROUND_MILLIS"] ?? "2000")
 const warmUpMillis = 500
 
-/** Ascending, as the gateway makes them: random ones would have both sides pay for pages that are never full. */
+/**
+ * Ids in ascending order, as the gateway makes them: with random ones both sides would pay for half-full index pages.
+ */
 const newRequest = () => requestId(SecureRandom.uuidV7Unsafe())
 
 const held = picodollars(50_000_000n)
@@ -43,17 +46,17 @@ type Pair<R = never> = (request: RequestId, organization: OrganizationId) => Eff
 
 interface Round {
   readonly pairsPerSecond: number
-  /** How late timers were, in milliseconds: at most, and all but one in a hundred. */
-  readonly delayMillis: { readonly most: number; readonly p99: number }
+  /** How late timers fired, in milliseconds: the maximum and the 99th percentile. */
+  readonly delayMillis: { readonly max: number; readonly p99: number }
   /** Share of one core that this process used. */
   readonly cpu: number
 }
 
 const round = Effect.fnUntraced(function* <R>(pair: Pair<R>, organizations: ReadonlyArray<OrganizationId>) {
   let pairs = 0
-  let goesOn = true
+  let continues = true
   const caller = Effect.gen(function* () {
-    while (goesOn) {
+    while (continues) {
       const organization = organizations[Math.floor(Math.random() * organizations.length)]
       if (organization === undefined) return
       yield* pair(newRequest(), organization)
@@ -70,10 +73,10 @@ const round = Effect.fnUntraced(function* <R>(pair: Pair<R>, organizations: Read
     const seconds = (performance.now() - startedAt) / 1_000
     const { system, user } = process.cpuUsage(usage)
     const measured = pairs - before
-    goesOn = false
+    continues = false
     return {
       pairsPerSecond: measured / seconds,
-      delayMillis: { most: delay.max / 1e6, p99: delay.percentile(99) / 1e6 },
+      delayMillis: { max: delay.max / 1e6, p99: delay.percentile(99) / 1e6 },
       cpu: (user + system) / 1e6 / seconds
     } satisfies Round
   })
@@ -91,8 +94,10 @@ const throughService: Pair<CreditLedger> = (request, organization) =>
     })
   )
 
-/** The fair naive form: each hold and each settlement is one statement that does all of it, and one commit. */
-const naiveHold = `
+/**
+ * The baseline, in its fair form: each hold and each settlement is one statement that does all of it, and one commit.
+ */
+const singleHold = `
 WITH account AS (
   UPDATE credit_account SET balance = balance - $3::bigint, held = held + $3::bigint
   WHERE organization_id = $2::uuid AND balance > 0 RETURNING organization_id
@@ -100,7 +105,7 @@ WITH account AS (
 INSERT INTO credit_hold (id, organization_id, amount, gateway_id, expires_at)
 SELECT $1::uuid, organization_id, $3::bigint, $4::uuid, now() + interval '1 hour' FROM account`
 
-const naiveSettle = `
+const singleSettle = `
 WITH hold AS (
   DELETE FROM credit_hold WHERE id = $1::uuid AND organization_id = $2::uuid RETURNING amount
 ), entry AS (
@@ -112,12 +117,12 @@ SET balance = balance + coalesce((SELECT amount FROM hold), 0) + coalesce((SELEC
     held = held - coalesce((SELECT amount FROM hold), 0)
 WHERE organization_id = $2::uuid`
 
-/** Under a lease that outlasts the benchmark, or the ledger's sweeper would give these holds back. */
-const naive = Effect.fnUntraced(function* (url: string) {
+/** The lease outlasts the benchmark; otherwise the ledger's sweeper would refund these holds. */
+const singleStatements = Effect.fnUntraced(function* (url: string) {
   const sql = yield* PgClient.make({
     url: Redacted.make(url),
-    minConnections: naiveConnections,
-    maxConnections: naiveConnections
+    minConnections: singleConnections,
+    maxConnections: singleConnections
   })
   const gateway = randomUUID()
   yield* sql`INSERT INTO gateway_lease (id, heartbeat_at) VALUES (${gateway}::uuid, now() + interval '1 day')`
@@ -130,8 +135,8 @@ const naive = Effect.fnUntraced(function* (url: string) {
   ) => sql.unsafe(statement, [request, organization, amount, ...more])
   return ((request, organization) =>
     Effect.andThen(
-      run(naiveHold, request, organization, held, gateway),
-      run(naiveSettle, request, organization, charged)
+      run(singleHold, request, organization, held, gateway),
+      run(singleSettle, request, organization, charged)
     )) satisfies Pair
 })
 
@@ -154,46 +159,46 @@ const summary = (figures: ReadonlyArray<Round>) => ({
   "pairs/s": Math.round(median(figures.map(({ pairsPerSecond }) => pairsPerSecond))),
   "node cpu": median(figures.map(({ cpu }) => cpu)).toFixed(2),
   "loop delay ms, p99": median(figures.map(({ delayMillis }) => delayMillis.p99)).toFixed(1),
-  "loop delay ms, most": Math.max(...figures.map(({ delayMillis }) => delayMillis.most)).toFixed(1)
+  "loop delay ms, max": Math.max(...figures.map(({ delayMillis }) => delayMillis.max)).toFixed(1)
 })
 
-const crowds = Effect.gen(function* () {
-  return { "1 organization": yield* fund(1), "1,000 organizations": yield* fund(spread) }
+const organizationSets = Effect.gen(function* () {
+  return { "1 organization": yield* fund(1), "1,000 organizations": yield* fund(organizationCount) }
 })
 
 const table: Array<object> = []
-const report = (engine: string, crowd: string, form: string, figures: ReadonlyArray<Round>, ratio?: string) => {
+const report = (engine: string, organizations: string, form: string, figures: ReadonlyArray<Round>, ratio?: string) => {
   const { pairs: _, ...row } = summary(figures)
-  table.push({ engine, crowd, form, ...row, ratio: ratio ?? "" })
+  table.push({ engine, organizations, form, ...row, ratio: ratio ?? "" })
 }
 
 const onPostgres = (url: string) =>
   Effect.gen(function* () {
-    const one = yield* naive(url)
-    for (const [crowd, organizations] of Object.entries(yield* crowds)) {
-      const [service, alone]: [Array<Round>, Array<Round>] = [[], []]
+    const single = yield* singleStatements(url)
+    for (const [name, organizations] of Object.entries(yield* organizationSets)) {
+      const [service, baseline]: [Array<Round>, Array<Round>] = [[], []]
       for (let count = 0; count < rounds; count++) {
-        alone.push(yield* round(one, organizations))
+        baseline.push(yield* round(single, organizations))
         service.push(yield* round(throughService, organizations))
       }
-      const ratio = summary(service).pairs / summary(alone).pairs
-      report("PostgreSQL", crowd, "one statement each", alone)
-      report("PostgreSQL", crowd, "CreditLedger", service, `${ratio.toFixed(1)}x`)
+      const ratio = summary(service).pairs / summary(baseline).pairs
+      report("PostgreSQL", name, "one statement each", baseline)
+      report("PostgreSQL", name, "CreditLedger", service, `${ratio.toFixed(1)}x`)
     }
     return yield* accountMismatches
   })
 
 const embedded = Effect.gen(function* () {
-  for (const [crowd, organizations] of Object.entries(yield* crowds)) {
+  for (const [name, organizations] of Object.entries(yield* organizationSets)) {
     const service: Array<Round> = []
     for (let count = 0; count < Math.ceil(rounds / 2); count++)
       service.push(yield* round(throughService, organizations))
-    report("embedded", crowd, "CreditLedger", service)
+    report("embedded", name, "CreditLedger", service)
   }
   return yield* accountMismatches
 })
 
-const rooms = <E>(database: Layer.Layer<Database | SqlClient.SqlClient, E>) =>
+const services = <E>(database: Layer.Layer<Database | SqlClient.SqlClient, E>) =>
   CreditLedger.layer.pipe(
     Layer.provide(SecureRandom.layerWebCrypto),
     Layer.provideMerge(database),
@@ -203,19 +208,19 @@ const rooms = <E>(database: Layer.Layer<Database | SqlClient.SqlClient, E>) =>
 const main = async (): Promise<void> => {
   const bin = PostgresServer.binaries()
   const directory = mkdtempSync(join(tmpdir(), "tollgate-bench-"))
-  // PostgreSQL may run as another user.
+  // PostgreSQL may run as another user, who must be able to enter the directory.
   chmodSync(directory, 0o755)
   try {
     if (bin === undefined) console.log("No PostgreSQL was found on this machine: only the embedded engine is measured.")
     else {
       const server = await PostgresServer.start(bin, join(directory, "postgres"), { max_connections: 60 })
       const database = Database.layer({ url: Redacted.make(server.url), dataDir: "unused", poolSize: 8 })
-      const drift = await Effect.runPromise(Effect.scoped(Effect.provide(onPostgres(server.url), rooms(database))))
+      const drift = await Effect.runPromise(Effect.scoped(Effect.provide(onPostgres(server.url), services(database))))
       await server.stop()
       console.log(`drift: ${drift.length}`)
     }
     const memory = Database.layer({ dataDir: join(directory, "embedded"), poolSize: 1 })
-    const drift = await Effect.runPromise(Effect.provide(embedded, rooms(memory)))
+    const drift = await Effect.runPromise(Effect.provide(embedded, services(memory)))
     console.log(`drift: ${drift.length}`)
     console.table(table)
   } finally {

@@ -1,6 +1,6 @@
-/** Answers of a scripted Anthropic, block by block: what `ScriptedProvider.answers` cannot stream. */
+/** Answers of a scripted Anthropic, block by block: what `Fake.answers` cannot stream. */
 import type { Json } from "../support/Chat.ts"
-import * as Scripted from "../support/ScriptedProvider.ts"
+import * as Fake from "../support/fake-provider/FakeProvider.ts"
 
 export const thought = (about: string): Json => ({
   type: "thinking",
@@ -19,10 +19,10 @@ export const said = (text: string): Json => ({ type: "text", text })
 
 /** Thinking comes in two pieces, and its signature after them. */
 const eventsOf = (block: Json, index: number): ReadonlyArray<string> => {
-  const start = (content_block: Json) => Scripted.namedEvent("content_block_start", { index, content_block })
+  const start = (content_block: Json) => Fake.namedEvent("content_block_start", { index, content_block })
   const delta = (type: string, members: Json) =>
-    Scripted.namedEvent("content_block_delta", { index, delta: { type, ...members } })
-  const stop = Scripted.namedEvent("content_block_stop", { index })
+    Fake.namedEvent("content_block_delta", { index, delta: { type, ...members } })
+  const stop = Fake.namedEvent("content_block_stop", { index })
   switch (block["type"]) {
     case "thinking": {
       const text = String(block["thinking"])
@@ -43,18 +43,18 @@ const eventsOf = (block: Json, index: number): ReadonlyArray<string> => {
 
 /** Anthropic's answer with these blocks, plain or streamed as it was asked for. */
 export const blocks =
-  (...content: ReadonlyArray<Json>): Scripted.Behaviour =>
+  (...content: ReadonlyArray<Json>): Fake.Behaviour =>
   (response, received) => {
     const stop_reason = content.some(({ type }) => type === "tool_use") ? "tool_use" : "end_turn"
     const usage = { input_tokens: 10, output_tokens: 20 }
     const message = { id: "msg_1", type: "message", role: "assistant", content: [], stop_reason: null, usage }
     const events = [
-      Scripted.namedEvent("message_start", { message }),
+      Fake.namedEvent("message_start", { message }),
       ...content.flatMap(eventsOf),
-      Scripted.namedEvent("message_delta", { delta: { stop_reason }, usage }),
-      Scripted.namedEvent("message_stop")
+      Fake.namedEvent("message_delta", { delta: { stop_reason }, usage }),
+      Fake.namedEvent("message_stop")
     ]
     return received.body["stream"] === true
-      ? Scripted.pieces(events)(response, received)
-      : Scripted.reply(200, { ...message, content, stop_reason })(response, received)
+      ? Fake.streams(events)(response, received)
+      : Fake.reply(200, { ...message, content, stop_reason })(response, received)
   }

@@ -8,9 +8,9 @@ import * as z from "zod"
 
 import type { NewKey } from "../../src/access/ApiKeys.ts"
 import { modelId } from "../../src/domain/Ids.ts"
-import { eventually, priced, settledBalance, user } from "../support/Chat.ts"
-import * as Scripted from "../support/ScriptedProvider.ts"
-import { ScriptedProvider } from "../support/ScriptedProvider.ts"
+import { awaited, priced, settledBalance, user } from "../support/Chat.ts"
+import * as Fake from "../support/fake-provider/FakeProvider.ts"
+import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { TestGateway, usd } from "../support/TestGateway.ts"
 import type { Gateways } from "./EmbeddedGateway.ts"
 
@@ -204,25 +204,23 @@ const asTenant = Effect.fnUntraced(function* (credit: string, key: Partial<NewKe
   return yield* asking("Hi", { key: secret })
 })
 
-const role = Scripted.openaiChunk({ role: "assistant", content: "" })
-const words = Array.from({ length: 400 }, (_, index) => Scripted.openaiChunk({ content: `word${index} ` }))
+const role = Fake.openaiChunk({ role: "assistant", content: "" })
+const words = Array.from({ length: 400 }, (_, index) => Fake.openaiChunk({ content: `word${index} ` }))
 
 /** Waits until the provider has been hung up on. */
 const hungUp = Effect.gen(function* () {
-  const provider = yield* ScriptedProvider
-  yield* eventually(
-    Effect.map(provider.received, ([call]) => call?.aborted() || undefined),
-    "the end of the provider's connection"
-  )
+  const provider = yield* FakeProvider
+  const { aborted } = yield* awaited(provider.arrival(), "the call of the provider")
+  yield* awaited(aborted, "the end of the provider's connection")
 })
 
 const departures = (client: Client, { scripted }: Gateways) =>
   scripted(`${client.name}, leaving`, (it) => {
     it.effect("in the middle of a stream stops the provider and pays for what was delivered", () =>
       Effect.gen(function* () {
-        const provider = yield* ScriptedProvider
+        const provider = yield* FakeProvider
         const tenant = yield* (yield* TestGateway).tenant("1")
-        yield* provider.script(Scripted.pieces([role, ...words], { everyMillis: 5, open: true }))
+        provider.script(Fake.streams([role, ...words], { everyMillis: 5, ending: "open" }))
         const left = new AbortController()
         const ask = yield* asking("Go.", { key: tenant.key, signal: left.signal })
         let seen = 0
@@ -238,21 +236,18 @@ const departures = (client: Client, { scripted }: Gateways) =>
 
     it.effect("before the answer pays nothing", () =>
       Effect.gen(function* () {
-        const provider = yield* ScriptedProvider
+        const provider = yield* FakeProvider
         const tenant = yield* (yield* TestGateway).tenant("1")
-        yield* provider.script(Scripted.hangs)
+        provider.script(Fake.hangs)
         const left = new AbortController()
         const ask = yield* asking("Go.", { key: tenant.key, signal: left.signal })
         const answer = client.ask(ask).then(() => assert.fail("the call was answered"), ignore)
-        yield* eventually(
-          Effect.map(provider.received, ([call]) => call),
-          "the call of the provider"
-        )
+        yield* awaited(provider.arrival(), "the call of the provider")
         left.abort()
         yield* Effect.promise(() => answer)
         yield* hungUp
         assert.strictEqual(yield* settledBalance(tenant.organization), usd("1"))
-        assert.lengthOf(yield* provider.received, 1)
+        assert.lengthOf(provider.received, 1)
       })
     )
   })

@@ -5,7 +5,7 @@
 import { layer, type Vitest } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 
-import * as Scripted from "../support/ScriptedProvider.ts"
+import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { dataDirectory } from "../support/TestDatabase.ts"
 import { describeGateway, describeScripted, layerGateway, type Services } from "../support/TestGateway.ts"
 
@@ -14,7 +14,7 @@ type Describe<R> = (name: string, suite: (it: Vitest.MethodsNonLive<R>) => void)
 /** Where a suite runs: a gateway with the sandbox behind it, and one with the scripted provider. */
 export interface Gateways {
   readonly sandbox: Describe<Services>
-  readonly scripted: Describe<Services | Scripted.ScriptedProvider>
+  readonly scripted: Describe<Services | Fake.FakeProvider>
 }
 
 const options = { excludeTestServices: true, timeout: "20 seconds" } as const
@@ -23,10 +23,10 @@ const embeddedSandbox = Layer.unwrap(Effect.map(dataDirectory, (directory) => la
 
 const embeddedScripted = Layer.unwrap(
   Effect.gen(function* () {
-    const provider = Scripted.environmentOf(yield* Scripted.ScriptedProvider)
+    const provider = Fake.environmentOf(yield* Fake.FakeProvider)
     return layerGateway({ DATA_DIR: yield* dataDirectory, ...provider })
   })
-).pipe(Layer.provideMerge(Scripted.layer))
+).pipe(Layer.provideMerge(Fake.FakeProvider.layer))
 
 export const onEmbedded: Gateways = {
   sandbox: (name, suite) => layer(embeddedSandbox, options)(`${name} [embedded]`, suite),

@@ -5,7 +5,7 @@ import { generateText, isStepCount, type ModelMessage, streamText, tool } from "
 import { Effect } from "effect"
 
 import { at, type Json, user } from "../support/Chat.ts"
-import { type Received, ScriptedProvider } from "../support/ScriptedProvider.ts"
+import { type Received, FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { TestGateway } from "../support/TestGateway.ts"
 import { aiSdkClient } from "./AiSdk.ts"
 import { blocks, call, hidden, said, thought } from "./AnthropicBlocks.ts"
@@ -64,21 +64,21 @@ onEmbedded.scripted("Reasoning, through OpenRouter's provider,", (it) => {
   for (const stream of [false, true])
     it.effect(`goes back to Anthropic as it was signed, over a tool call (${stream ? "streamed" : "plain"})`, () =>
       Effect.gen(function* () {
-        const provider = yield* ScriptedProvider
+        const provider = yield* FakeProvider
         const first = [thought("the clock"), hidden("the clock"), call("get_time")]
         const second = [thought("noon"), said("It is noon.")]
-        yield* provider.script(blocks(...first), blocks(...second))
+        provider.script(blocks(...first), blocks(...second))
         const { messages, reasoning, text } = yield* converse([user("What time is it?")], stream)
         assert.strictEqual(text, "It is noon.")
         assert.strictEqual(reasoning, "Let me see about noon.")
-        const [, again] = yield* provider.received
+        const [, again] = provider.received
         if (again === undefined) return assert.fail("the tool's result was not sent")
         assert.deepStrictEqual(assistantBlocks(again), [first])
         assert.strictEqual(at(again.body, "messages", 2, "content", 0, "content"), "12:00")
 
-        yield* provider.script(blocks(said("Yes.")))
+        provider.script(blocks(said("Yes.")))
         yield* converse([...messages, user("Sure?")], stream)
-        const [third] = yield* provider.received
+        const [third] = provider.received
         if (third === undefined) return assert.fail("the next turn was not sent")
         assert.deepStrictEqual(assistantBlocks(third), [first, second])
       })
@@ -87,11 +87,11 @@ onEmbedded.scripted("Reasoning, through OpenRouter's provider,", (it) => {
   // Blocks without an id of their own get the same one, and the client takes them for the same block.
   it.effect("keeps every hidden block of a conversation", () =>
     Effect.gen(function* () {
-      const provider = yield* ScriptedProvider
+      const provider = yield* FakeProvider
       const first = [hidden("the clock"), hidden("the hands"), call("get_time")]
-      yield* provider.script(blocks(...first), blocks(said("It is noon.")))
+      provider.script(blocks(...first), blocks(said("It is noon.")))
       yield* converse([user("What time is it?")], false)
-      const [, again] = yield* provider.received
+      const [, again] = provider.received
       if (again === undefined) return assert.fail("the tool's result was not sent")
       assert.deepStrictEqual(assistantBlocks(again), [first])
     })

@@ -5,8 +5,8 @@ import { Effect } from "effect"
 import { blocks, call, hidden, said, thought } from "../clients/AnthropicBlocks.ts"
 import { onEmbedded } from "../clients/EmbeddedGateway.ts"
 import { at, chunksOf, type Json, timeTool, user, weatherTool } from "../support/Chat.ts"
-import * as Scripted from "../support/ScriptedProvider.ts"
-import { ScriptedProvider } from "../support/ScriptedProvider.ts"
+import * as Fake from "../support/fake-provider/FakeProvider.ts"
+import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { TestGateway } from "../support/TestGateway.ts"
 import * as Theirs from "./OpenAiShapes.ts"
 import * as Ours from "./OurShapes.ts"
@@ -17,7 +17,7 @@ const path = "/v1/chat/completions"
 interface Case {
   readonly name: string
   readonly body: Json
-  readonly answer?: Scripted.Behaviour
+  readonly answer?: Fake.Behaviour
   readonly finish: string
   /** The members that this message must have beside those that every message has. */
   readonly members?: ReadonlyArray<string>
@@ -138,26 +138,26 @@ const scriptedCases: ReadonlyArray<Case> = [
   {
     name: "OpenAI's refusal",
     body: promptOf("Go.", { model: openai }),
-    answer: Scripted.answers("", { message: { content: null, refusal: "I will not." } }),
+    answer: Fake.answers("", { message: { content: null, refusal: "I will not." } }),
     finish: "stop"
   },
   {
     name: "OpenAI's text beside parallel tool calls",
     body: promptOf("Go.", { model: openai, tools }),
-    answer: Scripted.answers("Wait.", { message: toolCalls("get_time", "get_weather"), finishReason: "tool_calls" }),
+    answer: Fake.answers("Wait.", { message: toolCalls("get_time", "get_weather"), finishReason: "tool_calls" }),
     finish: "tool_calls",
     members: ["tool_calls"]
   },
   {
     name: "OpenAI's filter",
     body: promptOf("Go.", { model: openai }),
-    answer: Scripted.answers("I", { finishReason: "content_filter" }),
+    answer: Fake.answers("I", { finishReason: "content_filter" }),
     finish: "content_filter"
   },
   {
     name: "an answer without usage",
     body: promptOf("Go.", { model: openai }),
-    answer: Scripted.answers("one two", { usage: {} }),
+    answer: Fake.answers("one two", { usage: {} }),
     finish: "stop"
   },
   {
@@ -177,7 +177,7 @@ const scriptedCases: ReadonlyArray<Case> = [
   {
     name: "Anthropic's refusal",
     body: promptOf("Go.", { model: anthropic }),
-    answer: Scripted.answers("No.", { finishReason: "refusal" }),
+    answer: Fake.answers("No.", { finishReason: "refusal" }),
     finish: "content_filter"
   }
 ]
@@ -213,9 +213,9 @@ onEmbedded.scripted("By OpenAI's schemas and our own document, from a provider,"
     it.effect(`${testCase.name} is valid, plain and streamed`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
-        const provider = yield* ScriptedProvider
+        const provider = yield* FakeProvider
         const declared = yield* published
-        if (testCase.answer !== undefined) yield* provider.script(testCase.answer)
+        if (testCase.answer !== undefined) provider.script(testCase.answer)
         assertPlain(declared, testCase, (yield* gateway.chat(testCase.body)).text)
         assertStream(declared, testCase, (yield* gateway.chat({ ...testCase.body, stream: true })).text)
       })

@@ -8,7 +8,7 @@ import { endpointId, modelId, providerId } from "../../src/domain/Ids.ts"
 import { promptTokens } from "../../src/domain/Usage.ts"
 import { Dispatch } from "../../src/providers/dispatch/Dispatch.ts"
 import type { Target } from "../../src/providers/dispatch/Target.ts"
-import { held, request, targetOf } from "../providers/dispatch/ScriptedProvider.ts"
+import { held, request, targetOf } from "../providers/dispatch/FakeTargets.ts"
 import * as SandboxDispatch from "./SandboxDispatch.ts"
 
 const auths = {

@@ -43,6 +43,12 @@ export const refusal = (call: () => Promise<unknown>): Effect.Effect<APIError> =
     )
   )
 
+/** What a promise resolves to. Fails the test when it takes more than five seconds. */
+export const awaited = <A>(event: Promise<A>, what: string): Effect.Effect<A> =>
+  Effect.promise(() => event).pipe(
+    Effect.timeoutOrElse({ duration: "5 seconds", orElse: () => Effect.die(`${what}: not within five seconds`) })
+  )
+
 /** Repeats a look until it shows something, for what happens right after an answer. */
 export const eventually = <A, E, R>(look: Effect.Effect<A | undefined, E, R>, what: string): Effect.Effect<A, E, R> =>
   Effect.gen(function* () {

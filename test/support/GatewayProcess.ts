@@ -1,4 +1,7 @@
-/** The gateway as operators run it, `node src/main.ts` in a process of its own, to be killed or measured. */
+/**
+ * The gateway as operators run it, `node src/main.ts` in a process of its own, which suites kill and benchmarks
+ * measure.
+ */
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { join } from "node:path"
 import process from "node:process"
@@ -7,8 +10,8 @@ const root = join(import.meta.dirname, "../..")
 
 export class GatewayProcess {
   readonly url: string
-  /** What it said last, for when a suite fails. */
-  readonly lines: Array<string> = []
+  /** The last parts of what it wrote to stdout and stderr, for the message of a suite that fails. */
+  readonly output: Array<string> = []
   readonly child: ChildProcess
   /** The exit code; `null` when a signal ended it. */
   readonly ended: Promise<number | null>
@@ -29,37 +32,37 @@ export class GatewayProcess {
     })
     this.ready = new Promise((resolve) => {
       void this.ended.then(() => resolve(false))
-      for (const output of [this.child.stdout, this.child.stderr])
-        output?.on("data", (text: Buffer) => {
-          this.lines.push(text.toString())
-          if (this.lines.length > 200) this.lines.shift()
-          // It is asked nothing before it says so: what connects too early may keep the port from being opened.
+      for (const stream of [this.child.stdout, this.child.stderr])
+        stream?.on("data", (text: Buffer) => {
+          this.output.push(text.toString())
+          if (this.output.length > 200) this.output.shift()
+          // Nothing is sent before this line is logged: what connects too early may keep the port from being opened.
           this.listens ||= text.includes("Tollgate listens")
           if (this.listens) resolve(true)
         })
     })
   }
 
-  /** As when the machine runs out of memory: no code of ours runs any more. */
+  /** Ends it at once, as when the machine runs out of memory: none of its code runs any more. */
   kill(): Promise<number | null> {
     this.child.kill("SIGKILL")
     return this.ended
   }
 
-  /** As an orchestrator asks it to go. */
+  /** Asks it to shut down, as an orchestrator does. */
   terminate(): Promise<number | null> {
     this.child.kill("SIGTERM")
     return this.ended
   }
 }
 
-/** What `tollgate ledger verify` says of a database, and its exit code. */
-export const audit = (url: string): Promise<{ readonly code: number | string; readonly says: string }> =>
+/** Runs `tollgate ledger verify` on a database. */
+export const ledgerVerify = (url: string): Promise<{ readonly code: number | string; readonly output: string }> =>
   new Promise((resolve) => {
     execFile(
       process.execPath,
       ["src/cli.ts", "ledger", "verify"],
       { cwd: root, env: { PATH: process.env["PATH"] ?? "", DATABASE_URL: url } },
-      (error, output, errors) => resolve({ code: error?.code ?? 0, says: (output + errors).trim() })
+      (error, stdout, stderr) => resolve({ code: error?.code ?? 0, output: (stdout + stderr).trim() })
     )
   })

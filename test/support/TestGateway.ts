@@ -22,8 +22,8 @@ import type { LedgerError } from "../../src/ledger/LedgerError.ts"
 import { gateway } from "../../src/main.ts"
 import type { Database } from "../../src/sql/Database.ts"
 import { checkedServerLayer } from "./ContractCheck.ts"
+import * as Fake from "./fake-provider/FakeProvider.ts"
 import type { Environment } from "./GatewayEnvironment.ts"
-import * as ScriptedProvider from "./ScriptedProvider.ts"
 import { dataDirectory, postgresDatabase } from "./TestDatabase.ts"
 
 /** An answer over HTTP, read whole. */
@@ -181,7 +181,7 @@ export const describeGateway = (
 }
 
 /** Variables, or what makes them of the scripted provider's address. */
-type ScriptedEnvironment = Environment | ((provider: ScriptedProvider.ScriptedProvider["Service"]) => Environment)
+type ScriptedEnvironment = Environment | ((provider: Fake.FakeProvider["Service"]) => Environment)
 
 /**
  * The same with a scripted provider behind the models of OpenAI and Anthropic, the only ones there are unless
@@ -189,7 +189,7 @@ type ScriptedEnvironment = Environment | ((provider: ScriptedProvider.ScriptedPr
  */
 export const describeScripted = (
   name: string,
-  suite: (it: Vitest.MethodsNonLive<Services | ScriptedProvider.ScriptedProvider>) => void,
+  suite: (it: Vitest.MethodsNonLive<Services | Fake.FakeProvider>) => void,
   environment: ScriptedEnvironment = {}
 ): void => {
   onEngines(name, scripted(environment), suite)
@@ -198,7 +198,7 @@ export const describeScripted = (
 /** The same on PostgreSQL alone, for what the embedded engine cannot suffer. */
 export const describeScriptedOnPostgres = (
   name: string,
-  suite: (it: Vitest.MethodsNonLive<Services | ScriptedProvider.ScriptedProvider>) => void,
+  suite: (it: Vitest.MethodsNonLive<Services | Fake.FakeProvider>) => void,
   environment: Environment = {}
 ): void => {
   onPostgres(name, scripted(environment), suite)
@@ -206,14 +206,14 @@ export const describeScriptedOnPostgres = (
 
 const scripted = (environment: ScriptedEnvironment) => (database: Environment) =>
   Layer.unwrap(
-    Effect.map(ScriptedProvider.ScriptedProvider, (provider) =>
+    Effect.map(Fake.FakeProvider, (provider) =>
       layerGateway({
         ...database,
-        ...ScriptedProvider.environmentOf(provider),
+        ...Fake.environmentOf(provider),
         ...(typeof environment === "function" ? environment(provider) : environment)
       })
     )
-  ).pipe(Layer.provideMerge(ScriptedProvider.layer))
+  ).pipe(Layer.provideMerge(Fake.FakeProvider.layer))
 
 const options = { excludeTestServices: true, timeout: "20 seconds" } as const
 

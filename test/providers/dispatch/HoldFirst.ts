@@ -4,7 +4,7 @@
  */
 import { requestId } from "../../../src/domain/Ids.ts"
 import type { Dispatch } from "../../../src/providers/dispatch/Dispatch.ts"
-import { request, targetOf } from "./ScriptedProvider.ts"
+import { request, targetOf } from "./FakeTargets.ts"
 
 const id = requestId("018f0000-0000-7000-8000-000000000001")
 const targets = [targetOf("a")] as const

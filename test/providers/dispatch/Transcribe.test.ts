@@ -1,9 +1,7 @@
-import { createServer } from "node:http"
-import type { AddressInfo } from "node:net"
-
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Exit, Redacted } from "effect"
+import { Duration, Effect, Exit } from "effect"
 
+import { Catalog } from "../../../src/catalog/Catalog.ts"
 import { providerId } from "../../../src/domain/Ids.ts"
 import type { TranscriptionRequest } from "../../../src/domain/Transcription.ts"
 import { Dispatch } from "../../../src/providers/dispatch/Dispatch.ts"
@@ -12,8 +10,10 @@ import type { Target } from "../../../src/providers/dispatch/Target.ts"
 import { openAiTranscription } from "../../../src/providers/protocols/openai-transcription/OpenAiTranscription.ts"
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
 import { defaultTimeouts } from "../../../src/providers/transport/Timeouts.ts"
+import { at } from "../../support/Chat.ts"
+import * as Fake from "../../support/fake-provider/FakeProvider.ts"
 import { type FormPart, partsOf, recording } from "../recordings.ts"
-import { held, json, never, realLayer, reset, Script, status, targetOf, testLayer } from "./ScriptedProvider.ts"
+import { FakeTargets, held, json, realLayer, status, targetOf, testLayer } from "./FakeTargets.ts"
 
 /** The same target with a model that only transcribes. */
 const transcriber = ({ endpoint, model }: Target): Target => ({
@@ -29,8 +29,7 @@ const trail = ({ attempts }: Pick<Exhausted, "attempts">) =>
 
 const transcribes = (text: string) => json({ text, usage: { input_tokens: 10, output_tokens: 2, total_tokens: 12 } })
 
-const refuses = (code: number, message: string) => (response: Parameters<typeof never>[0]) =>
-  void response.writeHead(code, { "content-type": "application/json" }).end(JSON.stringify({ error: { message } }))
+const refuses = (code: number, message: string) => Fake.reply(code, { error: { message } })
 
 const fieldNames = (parts: ReadonlyArray<FormPart>): ReadonlyArray<string> =>
   parts.map(({ headers }) => /^content-disposition: form-data; name="(\w+)"/i.exec(headers[0] ?? "")?.[1] ?? "")
@@ -38,8 +37,8 @@ const fieldNames = (parts: ReadonlyArray<FormPart>): ReadonlyArray<string> =>
 describe("Dispatch.transcribe", () => {
   it.live("sends a form that no name or prompt of a client can break out of", () =>
     Effect.gen(function* () {
-      const script = yield* Script
-      const target = transcriber(script.target("strict", transcribes("Hello.")))
+      const fake = yield* FakeTargets
+      const target = transcriber(fake.target("strict", transcribes("Hello.")))
       const prompt =
         'a"\r\nX-Evil: 1\r\n\r\n------formdata\r\nContent-Disposition: form-data; name="model"\r\n\r\nümläut'
       const request = recording({ prompt, language: "de", temperature: 0.5 })
@@ -47,14 +46,14 @@ describe("Dispatch.transcribe", () => {
       const answer = yield* transcribe({ ...request, file: { ...request.file, name } }, target)
       assert.strictEqual(answer.value.text, "Hello.")
       assert.strictEqual(answer.value.usage?.audioInput, 10)
-      const [received] = script.received(target)
-      const { body, headers, path } = received ?? assert.fail("nothing was received")
+      const [received] = fake.received(target)
+      const { bytes, headers, path } = received ?? assert.fail("nothing was received")
       assert.strictEqual(path, "/audio/transcriptions")
       assert.strictEqual(headers["authorization"], "Bearer secret")
       // Some servers refuse a body of unknown length.
-      assert.strictEqual(headers["content-length"], String(body.length))
+      assert.strictEqual(headers["content-length"], String(bytes.length))
       assert.isUndefined(headers["transfer-encoding"])
-      const parts = partsOf(headers["content-type"], body)
+      const parts = partsOf(headers["content-type"], bytes)
       assert.deepStrictEqual(fieldNames(parts), [
         "model",
         "language",
@@ -77,16 +76,16 @@ describe("Dispatch.transcribe", () => {
 
   it.live("tries again with the whole form, then fails over, and records both tries", () =>
     Effect.gen(function* () {
-      const script = yield* Script
-      const shaky = transcriber(script.target("shaky", reset, status(500)))
-      const good = transcriber(script.target("good", transcribes("Hello.")))
+      const fake = yield* FakeTargets
+      const shaky = transcriber(fake.target("shaky", Fake.resets, status(500)))
+      const good = transcriber(fake.target("good", transcribes("Hello.")))
       const bytes = new Uint8Array(300_000).fill(7)
       const answer = yield* transcribe(recording({}, "mp3", bytes), shaky, good)
       assert.deepStrictEqual(trail(answer), ["shaky Transient", "shaky Transient", "good answered"])
       assert.strictEqual(answer.target, good)
       for (const target of [shaky, good])
-        for (const { body, headers } of script.received(target)) {
-          const sent = partsOf(headers["content-type"], body).at(-1)?.body
+        for (const { bytes: form, headers } of fake.received(target)) {
+          const sent = partsOf(headers["content-type"], form).at(-1)?.body
           assert.strictEqual(sent?.equals(bytes), true)
         }
     }).pipe(Effect.provide(testLayer()))
@@ -94,12 +93,12 @@ describe("Dispatch.transcribe", () => {
 
   it.live("fails over when a model cannot take the audio, whatever the context windows are", () =>
     Effect.gen(function* () {
-      const script = yield* Script
+      const fake = yield* FakeTargets
       const long = "audio duration 2000.0 seconds is longer than 1400 seconds which is the maximum for this model"
-      const small = transcriber(script.target("small", refuses(400, long)))
-      const proxy = transcriber(script.target("proxy", refuses(413, "Request Entity Too Large")))
-      const codec = transcriber(script.target("codec", refuses(400, "Audio file might be corrupted or unsupported")))
-      const good = transcriber(script.target("good", transcribes("Hello.")))
+      const small = transcriber(fake.target("small", refuses(400, long)))
+      const proxy = transcriber(fake.target("proxy", refuses(413, "Request Entity Too Large")))
+      const codec = transcriber(fake.target("codec", refuses(400, "Audio file might be corrupted or unsupported")))
+      const good = transcriber(fake.target("good", transcribes("Hello.")))
       const answer = yield* transcribe(recording(), small, proxy, codec, good)
       assert.deepStrictEqual(trail(answer), [
         "small Unsupported",
@@ -112,31 +111,31 @@ describe("Dispatch.transcribe", () => {
 
   it.live("stops at audio that no provider can read, with the message of the provider", () =>
     Effect.gen(function* () {
-      const script = yield* Script
-      const strict = transcriber(script.target("strict", refuses(400, "Invalid file format. Supported formats: [mp3]")))
-      const other = transcriber(script.target("other", transcribes("Hello.")))
+      const fake = yield* FakeTargets
+      const strict = transcriber(fake.target("strict", refuses(400, "Invalid file format. Supported formats: [mp3]")))
+      const other = transcriber(fake.target("other", transcribes("Hello.")))
       const error = yield* Effect.flip(transcribe(recording(), strict, other))
       assert.strictEqual(error.last.reason._tag, "Invalid")
       assert.include(error.last.message, "Supported formats")
-      assert.strictEqual(script.calls(other), 0)
+      assert.strictEqual(fake.calls(other), 0)
     }).pipe(Effect.provide(testLayer()))
   )
 
   it.live("accepts an empty transcript as an answer", () =>
     Effect.gen(function* () {
-      const script = yield* Script
-      const answer = yield* transcribe(recording(), transcriber(script.target("mute", json({ text: " " }))))
+      const fake = yield* FakeTargets
+      const answer = yield* transcribe(recording(), transcriber(fake.target("mute", json({ text: " " }))))
       assert.deepStrictEqual(answer.value, { text: "", usage: undefined })
     }).pipe(Effect.provide(testLayer()))
   )
 
   it.live("gives up on a provider that does not answer, and reports the wait of one that is rate-limited", () =>
     Effect.gen(function* () {
-      const script = yield* Script
-      const silent = transcriber(script.target("silent", never))
+      const fake = yield* FakeTargets
+      const silent = transcriber(fake.target("silent", Fake.hangs))
       const late = yield* Effect.flip(transcribe(recording(), silent))
       assert.deepInclude(late.last.reason, { kind: "timeout" })
-      const busy = transcriber(script.target("busy", status(429, { "retry-after": "30" })))
+      const busy = transcriber(fake.target("busy", status(429, { "retry-after": "30" })))
       const error = yield* Effect.flip(transcribe(recording(), busy))
       assert.deepStrictEqual(error.rateLimited, { retryAfter: Duration.seconds(30) })
     }).pipe(Effect.provide(testLayer({ triesPerTarget: 1 })))
@@ -144,44 +143,32 @@ describe("Dispatch.transcribe", () => {
 
   it.live("skips an endpoint that keeps failing", () =>
     Effect.gen(function* () {
-      const script = yield* Script
-      const bad = transcriber(script.target("bad", status(500)))
-      const good = transcriber(script.target("good", transcribes("Hello.")))
+      const fake = yield* FakeTargets
+      const bad = transcriber(fake.target("bad", status(500)))
+      const good = transcriber(fake.target("good", transcribes("Hello.")))
       for (let round = 0; round < 5; round++) yield* transcribe(recording(), bad, good)
       const answer = yield* transcribe(recording(), bad, good)
       assert.deepStrictEqual(trail(answer), ["bad skipped", "good answered"])
-      assert.strictEqual(script.calls(bad), 5)
+      assert.strictEqual(fake.calls(bad), 5)
     }).pipe(Effect.provide(testLayer({ triesPerTarget: 1 })))
   )
 
   it.live("reads a rejection of the file that arrives before the file is sent", () =>
     Effect.gen(function* () {
-      const server = createServer((incoming, response) => {
-        response.writeHead(413, { "content-type": "application/json" }).end('{"error":{"message":"too large"}}')
-        setTimeout(() => incoming.socket.destroy(), 50)
+      const refuse = refuses(413, "too large")
+      const early = Fake.beforeBody((response, received) => {
+        const { socket } = response
+        setTimeout(() => socket?.destroy(), 50)
+        return refuse(response, received)
       })
-      yield* Effect.acquireRelease(
-        Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
-        () => Effect.sync(() => server.close())
-      )
-      const { port } = server.address() as AddressInfo
+      const fake = yield* FakeTargets
+      fake.target("x", early)
+      const { account } = yield* Catalog
       const request = recording({}, "wav", new Uint8Array(26_214_400))
       const transport = yield* HttpTransport
       const failure = yield* Effect.flip(
         transport.json({
-          account: {
-            provider: {
-              id: providerId("x"),
-              protocol: "openai-chat",
-              dialect: "generic",
-              baseUrl: "",
-              apiKeyEnv: "",
-              baseUrlEnv: "",
-              auth: "none"
-            },
-            baseUrl: `http://127.0.0.1:${port}`,
-            apiKey: Redacted.make("")
-          },
+          account: account(providerId("x")) ?? assert.fail("no account"),
           wire: openAiTranscription.encode({ request, upstream: "up", dialect: "generic" }),
           failure: openAiTranscription.failure
         })
@@ -205,32 +192,28 @@ describe("Dispatch.transcribe with a chat model", () => {
 
   it.live("sends a chat request, and answers with the usage of the chat", () =>
     Effect.gen(function* () {
-      const script = yield* Script
-      const target = script.target("chat", chatAnswer(" Hello. "))
+      const fake = yield* FakeTargets
+      const target = fake.target("chat", chatAnswer(" Hello. "))
       const answer = yield* transcribe(recording(), target)
       assert.strictEqual(answer.value.text, "Hello.")
       assert.deepInclude(answer.value.usage, { input: 20, audioInput: 10, output: 4 })
-      const [received] = script.received(target)
+      const [received] = fake.received(target)
       assert.strictEqual(received?.path, "/chat/completions")
-      const sent = JSON.parse(String(received?.body))
-      assert.deepInclude(sent, { model: "chat", temperature: 0, stream: false })
-      assert.strictEqual(sent.messages[0].content[1].type, "input_audio")
+      assert.deepInclude(received?.body, { model: "chat", temperature: 0, stream: false })
+      assert.strictEqual(at(received?.body, "messages", 0, "content", 1, "type"), "input_audio")
     }).pipe(Effect.provide(realLayer()))
   )
 
   it.live("fails when the transcript was cut off or refused", () =>
     Effect.gen(function* () {
-      const script = yield* Script
+      const fake = yield* FakeTargets
       const failing = (name: string, ...answer: Parameters<typeof chatAnswer>) =>
-        Effect.map(Effect.flip(transcribe(recording(), script.target(name, chatAnswer(...answer)))), ({ last }) => last)
+        Effect.map(Effect.flip(transcribe(recording(), fake.target(name, chatAnswer(...answer)))), ({ last }) => last)
       assert.strictEqual((yield* failing("half", "Hel", "length")).reason._tag, "ContextTooLong")
       assert.strictEqual((yield* failing("prude", "", "content_filter")).reason._tag, "Refused")
       const refused = yield* failing("polite", "", "stop", { refusal: "I cannot listen to this." })
       assert.strictEqual(refused.message, "I cannot listen to this.")
-      const blocked = script.target("blocked", (response) => {
-        response.writeHead(400, { "content-type": "application/json" })
-        response.end(JSON.stringify({ error: { message: "flagged", code: "content_policy_violation" } }))
-      })
+      const blocked = fake.target("blocked", Fake.error(400, { message: "flagged", code: "content_policy_violation" }))
       const error = yield* Effect.flip(transcribe(recording(), blocked))
       assert.deepStrictEqual([error.last.reason._tag, error.last.message], ["Refused", "flagged"])
       assert.deepStrictEqual(trail(error), ["blocked Refused"])
@@ -239,15 +222,15 @@ describe("Dispatch.transcribe with a chat model", () => {
 
   it.live("fails over between chat models and transcription models, in either order", () =>
     Effect.gen(function* () {
-      const script = yield* Script
-      const chat = script.target("chat", chatAnswer("From the chat."))
-      const form = transcriber(script.target("form", status(404)))
+      const fake = yield* FakeTargets
+      const chat = fake.target("chat", chatAnswer("From the chat."))
+      const form = transcriber(fake.target("form", status(404)))
       assert.strictEqual((yield* transcribe(recording(), form, chat)).value.text, "From the chat.")
       // The protocol knows that this server does not take the format, so nothing is sent to it.
-      const good = transcriber(script.target("good", transcribes("From the form.")))
+      const good = transcriber(fake.target("good", transcribes("From the form.")))
       const answer = yield* transcribe(recording({}, "webm"), chat, good)
       assert.strictEqual(answer.value.text, "From the form.")
-      assert.strictEqual(script.calls(chat), 1)
+      assert.strictEqual(fake.calls(chat), 1)
     }).pipe(Effect.provide(realLayer()))
   )
 

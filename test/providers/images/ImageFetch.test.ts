@@ -11,7 +11,7 @@ import { checkedUrl } from "../../../src/providers/images/ImageDownload.ts"
 import { ImageFetch, type ImageFetchOptions } from "../../../src/providers/images/ImageFetch.ts"
 import { isPublic } from "../../../src/providers/images/PublicAddress.ts"
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
-import { request as plainRequest } from "../dispatch/ScriptedProvider.ts"
+import { request as plainRequest } from "../dispatch/FakeTargets.ts"
 
 const png = Buffer.from("\u0089PNG\r\n\u001a\n and then the rest", "latin1")
 const jpeg = Buffer.from("\u00ff\u00d8\u00ff\u00e0 and then the rest", "latin1")

@@ -3,12 +3,11 @@
  * given up in time, and its connection is closed.
  */
 import { assert, layer } from "@effect/vitest"
-import { Duration, Effect, Layer, Logger, Redacted, Stream } from "effect"
+import { Duration, Effect, Layer, Logger, Stream } from "effect"
 import { SecureRandom } from "effect/crypto"
 
 import { Catalog } from "../../../src/catalog/Catalog.ts"
 import { type ChatProtocolName, chatProtocolNames } from "../../../src/catalog/Model.ts"
-import { providerId } from "../../../src/domain/Ids.ts"
 import { CircuitBreakers } from "../../../src/providers/dispatch/CircuitBreakers.ts"
 import { Dispatch } from "../../../src/providers/dispatch/Dispatch.ts"
 import * as Failover from "../../../src/providers/dispatch/FailoverRules.ts"
@@ -17,10 +16,9 @@ import { ImageFetch } from "../../../src/providers/images/ImageFetch.ts"
 import { protocols } from "../../../src/providers/protocols/Protocols.ts"
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
 import { defaultTimeouts } from "../../../src/providers/transport/Timeouts.ts"
-import { eventually } from "../../support/Chat.ts"
-import * as Scripted from "../../support/ScriptedProvider.ts"
-import { samples, type WireSample } from "../../support/WireSamples.ts"
-import { held, request, targetOf } from "../dispatch/ScriptedProvider.ts"
+import { awaited } from "../../support/Chat.ts"
+import * as Fake from "../../support/fake-provider/FakeProvider.ts"
+import { accountAt, catalogOf, held, request, targetOf } from "../dispatch/FakeTargets.ts"
 
 const timeouts = {
   ...defaultTimeouts,
@@ -34,30 +32,10 @@ const timeouts = {
 /** More than any timeout above, because a busy machine keeps them late. */
 const testTimeout = Duration.seconds(5)
 
-/** Every provider is the scripted one. */
-const ScriptedCatalog = Layer.effect(
+/** A catalog whose providers are all the fake one. */
+const FakeCatalog = Layer.effect(
   Catalog,
-  Effect.map(Scripted.ScriptedProvider, ({ url }) =>
-    Catalog.of({
-      version: "test",
-      models: [],
-      known: [],
-      lookup: () => ({ _tag: "Unknown" }),
-      account: (provider) => ({
-        provider: {
-          id: providerId(provider),
-          protocol: "openai-chat",
-          dialect: "generic",
-          baseUrl: url,
-          apiKeyEnv: "",
-          baseUrlEnv: "",
-          auth: "bearer"
-        },
-        baseUrl: url,
-        apiKey: Redacted.make("secret")
-      })
-    })
-  )
+  Effect.map(Fake.FakeProvider, ({ url }) => catalogOf((provider) => accountAt(provider, url)))
 )
 
 const testLayer = Dispatch.layerWith({
@@ -66,53 +44,50 @@ const testLayer = Dispatch.layerWith({
   limits: { ...Failover.defaultFailoverLimits, triesPerTarget: 1 }
 }).pipe(
   Layer.provide([HttpTransport.layer(timeouts), CircuitBreakers.layer, ImageFetch.layer()]),
-  Layer.provide([ScriptedCatalog, SecureRandom.layerWebCrypto]),
-  Layer.provideMerge(Scripted.layer),
+  Layer.provide([FakeCatalog, SecureRandom.layerWebCrypto]),
+  Layer.provideMerge(Fake.FakeProvider.layer),
   Layer.provideMerge(Logger.layer([]))
 )
 
 /** Sends `first`, then `again` every five milliseconds for as long as the connection is open. */
 const forever =
-  (media: string, first: ReadonlyArray<Buffer>, again: string | Buffer): Scripted.Behaviour =>
+  (mediaType: string, first: ReadonlyArray<Buffer>, again: string | Buffer): Fake.Behaviour =>
   async (response) => {
-    response.writeHead(200, { "content-type": media })
+    response.writeHead(200, { "content-type": mediaType })
     for (const piece of first) response.write(piece)
     while (!response.destroyed) {
       if (again !== "") response.write(again)
-      await new Promise((resolve) => setTimeout(resolve, 5))
+      await Fake.pause(5)
     }
   }
 
-const streams: { readonly [name: string]: (sample: WireSample) => Scripted.Behaviour } = {
-  "never answers": () => Scripted.hangs,
-  "never sends output": ({ media, start }) => forever(media, start, ""),
-  "repeats its start for ever": ({ media, start }) => forever(media, [], start[0] ?? ""),
-  "sends output for ever": ({ delta, media, start }) => forever(media, start, delta("more ")),
-  "stops sending": ({ delta, media, start }) => forever(media, [...start, delta("Hello")], ""),
-  "never finishes a frame": ({ delta, media, start }) =>
-    forever(media, [...start, delta("Hello"), delta("x".repeat(900_000)).subarray(0, -9)], ""),
-  "keeps the connection open after the end": ({ delta, end, media, start }) =>
-    forever(media, [...start, delta("Hello"), ...end], "")
+const streams: { readonly [name: string]: (sample: Fake.WireAnswer) => Fake.Behaviour } = {
+  "never answers": () => Fake.hangs,
+  "never sends output": ({ mediaType, start }) => forever(mediaType, start, ""),
+  "repeats its start for ever": ({ mediaType, start }) => forever(mediaType, [], start[0] ?? ""),
+  "sends output for ever": ({ delta, mediaType, start }) => forever(mediaType, start, delta("more ")),
+  "stops sending": ({ delta, mediaType, start }) => forever(mediaType, [...start, delta("Hello")], ""),
+  "never finishes a frame": ({ delta, mediaType, start }) =>
+    forever(mediaType, [...start, delta("Hello"), delta("x".repeat(900_000)).subarray(0, -9)], ""),
+  "keeps the connection open after the end": ({ delta, end, mediaType, start }) =>
+    forever(mediaType, [...start, delta("Hello"), ...end], "")
 }
 
 /** Runs the check with every protocol in turn, and checks that the gateway closes each connection. */
 const everywhere = <A, E, R>(
-  behaviour: (sample: WireSample) => Scripted.Behaviour,
+  behaviour: (sample: Fake.WireAnswer) => Fake.Behaviour,
   check: (protocol: ChatProtocolName, target: Target) => Effect.Effect<A, E, R>
 ) =>
   Effect.gen(function* () {
-    const provider = yield* Scripted.ScriptedProvider
+    const provider = yield* Fake.FakeProvider
     for (const protocol of chatProtocolNames) {
-      yield* provider.script(behaviour(samples[protocol]))
+      provider.script(behaviour(Fake.answerIn(protocol)))
       const target = targetOf(`${protocol}-model`)
       yield* check(protocol, { ...target, endpoint: { ...target.endpoint, protocol } }).pipe(
         Effect.timeoutOrElse({ duration: testTimeout, orElse: () => Effect.die(`${protocol} hangs`) })
       )
-      const [call] = yield* provider.received
-      yield* eventually(
-        Effect.sync(() => call?.aborted() || undefined),
-        `the end of ${protocol}'s connection`
-      )
+      const { aborted } = yield* awaited(provider.arrival(), `the call of ${protocol}`)
+      yield* awaited(aborted, `the end of ${protocol}'s connection`)
     }
   })
 

@@ -1,63 +1,27 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
-
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Pull, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { TestClock } from "effect/testing"
 
-import { providerId } from "../../../src/domain/Ids.ts"
 import { failureOfResponse } from "../../../src/providers/protocols/bedrock-converse/Errors.ts"
 import * as AwsSignature from "../../../src/providers/transport/AwsSignature.ts"
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
 import { message } from "../../../src/sandbox/protocols/bedrock-converse/Response.ts"
+import * as Fake from "../../support/fake-provider/FakeProvider.ts"
+import { accountAt } from "../dispatch/FakeTargets.ts"
 import { failureTag } from "../protocols/wire.ts"
-
-const testLayer = HttpTransport.layer().pipe(Layer.provide(SecureRandom.layerWebCrypto))
 
 const signer = { accessKeyId: "AKID", secretAccessKey: "secret", region: "us-east-1" }
 
-interface Seen {
-  readonly url: string
-  readonly headers: IncomingHttpHeaders
-  readonly body: string
-}
-
-/** Requests a stream from a server that answers like this. `seen` lists the requests that it received. */
-const openStream = Effect.fnUntraced(function* (answer: (response: ServerResponse) => void) {
-  const seen: Array<Seen> = []
-  const server = createServer((incoming, response) => {
-    const chunks: Array<Buffer> = []
-    incoming.on("data", (chunk: Buffer) => chunks.push(chunk))
-    incoming.on("end", () => {
-      seen.push({ url: incoming.url ?? "", headers: incoming.headers, body: Buffer.concat(chunks).toString() })
-      answer(response)
-    })
-  })
-  yield* Effect.acquireRelease(
-    Effect.callback<void>((resume) => void server.listen(0, "127.0.0.1", () => resume(Effect.void))),
-    () =>
-      Effect.sync(() => {
-        server.closeAllConnections()
-        server.close()
-      })
-  )
-  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+/** Requests a stream from a provider that answers like this. `received` lists the requests that reached it. */
+const openStream = Effect.fnUntraced(function* (behaviour: Fake.Behaviour) {
+  const provider = yield* Fake.FakeProvider
+  provider.script(behaviour)
   const transport = yield* HttpTransport
   const opened = yield* Effect.result(
     transport.open({
       account: {
-        provider: {
-          id: providerId("bedrock"),
-          protocol: "openai-chat",
-          dialect: "generic",
-          baseUrl,
-          apiKeyEnv: "",
-          baseUrlEnv: "",
-          auth: "bearer"
-        },
-        baseUrl,
-        apiKey: Redacted.make("unused"),
+        ...accountAt("bedrock", provider.url),
         aws: { ...signer, secretAccessKey: Redacted.make(signer.secretAccessKey) }
       },
       wire: {
@@ -69,24 +33,24 @@ const openStream = Effect.fnUntraced(function* (answer: (response: ServerRespons
       failure: failureOfResponse
     })
   )
-  return { opened, seen }
+  return { opened, received: provider.received }
 })
 
-const streams =
-  (media: string, ...packets: ReadonlyArray<Uint8Array>) =>
-  (response: ServerResponse) => {
-    response.writeHead(200, { "content-type": media })
-    for (const packet of packets) response.write(packet)
-    response.end()
-  }
 const eventStream = "application/vnd.amazon.eventstream"
+
+const binary = (...packets: ReadonlyArray<Uint8Array>) => Fake.streams(packets, { mediaType: eventStream })
+
+const testLayer = Layer.merge(
+  HttpTransport.layer().pipe(Layer.provide(SecureRandom.layerWebCrypto)),
+  Fake.FakeProvider.layer
+)
 
 describe("HttpTransport with an AWS account", () => {
   it.live("sends exactly what was signed", () =>
     Effect.gen(function* () {
-      const { seen } = yield* openStream(streams(eventStream))
-      const [arrived] = seen
-      const { body, headers, url } = arrived ?? assert.fail("nothing arrived")
+      const { received } = yield* openStream(binary())
+      const [arrived] = received
+      const { headers, path, text } = arrived ?? assert.fail("nothing arrived")
       assert.strictEqual(headers["accept"], eventStream)
       const [, year, month, day, hour, minute, second] =
         /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(String(headers["x-amz-date"])) ?? []
@@ -94,7 +58,7 @@ describe("HttpTransport with an AWS account", () => {
         yield* TestClock.setTime(Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`))
         return yield* AwsSignature.signedHeaders(
           { ...signer, service: "bedrock" },
-          { url: `http://${headers.host}${url}`, body, contentType: String(headers["content-type"]) }
+          { url: `http://${headers.host}${path}`, body: text, contentType: String(headers["content-type"]) }
         )
       }).pipe(Effect.provide(TestClock.layer()))
       assert.strictEqual(headers["authorization"], resigned["authorization"])
@@ -104,7 +68,7 @@ describe("HttpTransport with an AWS account", () => {
   it.live("reads a binary stream, however it is split into packets", () =>
     Effect.gen(function* () {
       const bytes = Buffer.concat([message("event", "a", { one: 1 }), message("exception", "bException", {})])
-      const { opened } = yield* openStream(streams(eventStream, bytes.subarray(0, 70), bytes.subarray(70)))
+      const { opened } = yield* openStream(binary(bytes.subarray(0, 70), bytes.subarray(70)))
       assert.strictEqual(opened._tag, "Success")
       if (opened._tag === "Failure" || opened.success._tag === "Json") return assert.fail("no frames")
       const { frames } = opened.success
@@ -122,15 +86,15 @@ describe("HttpTransport with an AWS account", () => {
 
   it.live("fails when the stream has another framing", () =>
     Effect.gen(function* () {
-      const { opened } = yield* openStream(streams("text/event-stream"))
+      const { opened } = yield* openStream(Fake.streams([]))
       assert.strictEqual(opened._tag === "Failure" ? failureTag(opened.failure) : "success", "broken")
     }).pipe(Effect.scoped, Effect.provide(testLayer))
   )
 
   it.live("passes the headers of an error answer to the protocol", () =>
     Effect.gen(function* () {
-      const { opened } = yield* openStream((response) =>
-        response.writeHead(400, { "x-amzn-errortype": "ThrottlingException:http://x/" }).end(`{"message":"m"}`)
+      const { opened } = yield* openStream(
+        Fake.reply(400, { message: "m" }, { "x-amzn-errortype": "ThrottlingException:http://x/" })
       )
       assert.strictEqual(opened._tag === "Failure" ? failureTag(opened.failure) : "success", "rate_limited")
     }).pipe(Effect.scoped, Effect.provide(testLayer))

@@ -5,13 +5,14 @@ import { Catalog } from "../../../src/catalog/Catalog.ts"
 import { providerId } from "../../../src/domain/Ids.ts"
 import { type ErrorResponse } from "../../../src/providers/protocols/Protocol.ts"
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
-import { type Behaviour, json, protocol, quick, Script, status, testLayer } from "../dispatch/ScriptedProvider.ts"
+import type { Behaviour } from "../../support/fake-provider/FakeProvider.ts"
+import { FakeTargets, json, protocol, quick, status, testLayer } from "../dispatch/FakeTargets.ts"
 
 const send = Effect.fnUntraced(function* (behaviour: Behaviour) {
-  const script = yield* Script
+  const fake = yield* FakeTargets
   const catalog = yield* Catalog
   const transport = yield* HttpTransport
-  script.target("x", behaviour)
+  const target = fake.target("x", behaviour)
   const account = catalog.account(providerId("x")) ?? assert.fail("no account")
   const seen: Array<ErrorResponse> = []
   const failure = (response: ErrorResponse) => {
@@ -20,21 +21,16 @@ const send = Effect.fnUntraced(function* (behaviour: Behaviour) {
   }
   const wire = { path: "/path", headers: { "x-extra": "1" }, body: { question: "why" } }
   const result = yield* Effect.result(transport.json({ account, wire, failure }))
-  return { result, seen }
+  return { received: fake.received(target), result, seen }
 })
 
 describe("HttpTransport", () => {
   it.live("sends the body, the protocol's headers and our key, but no trace headers", () =>
     Effect.gen(function* () {
-      let headers: NodeJS.Dict<string | Array<string>> = {}
-      let url: string | undefined
-      const { result } = yield* send((response, incoming) => {
-        headers = incoming.headers
-        url = incoming.url
-        json({ fine: true })(response, incoming)
-      }).pipe(Effect.withSpan("request"))
+      const { received, result } = yield* send(json({ fine: true })).pipe(Effect.withSpan("request"))
+      const { headers, path } = received[0] ?? assert.fail("nothing was received")
       assert.deepInclude(result, { _tag: "Success", success: { fine: true } })
-      assert.strictEqual(url, "/x/path")
+      assert.strictEqual(path, "/path")
       assert.strictEqual(headers["authorization"], "Bearer secret")
       assert.strictEqual(headers["x-extra"], "1")
       assert.strictEqual(headers["content-type"], "application/json")

@@ -8,7 +8,7 @@ import { none } from "../../../../src/domain/Usage.ts"
 import { Dispatch } from "../../../../src/providers/dispatch/Dispatch.ts"
 import type { Target } from "../../../../src/providers/dispatch/Target.ts"
 import { Sandbox } from "../../../../src/sandbox/Sandbox.ts"
-import { held, targetOf } from "../../../providers/dispatch/ScriptedProvider.ts"
+import { held, targetOf } from "../../../providers/dispatch/FakeTargets.ts"
 import { recording } from "../../../providers/recordings.ts"
 import * as SandboxDispatch from "../../SandboxDispatch.ts"
 

@@ -1,4 +1,6 @@
-/** A start, looked at from outside: orchestrators and clients try the port long before anything can answer. */
+/**
+ * The start of a gateway as seen from outside: orchestrators and clients try the port long before anything can answer.
+ */
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
 
@@ -8,14 +10,14 @@ import { inject } from "vitest"
 import { GatewayProcess } from "../support/GatewayProcess.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
 
-/** The first answer of a port that may still be closed. */
-const firstAnswer = async (url: string): Promise<number> => {
+/** The status of the first answer from a port that may still be closed. */
+const firstStatus = async (url: string): Promise<number> => {
   while (true) {
     try {
       const response = await fetch(url, { signal: AbortSignal.timeout(5_000) })
       return response.status
     } catch (error) {
-      // Nobody listens yet.
+      // A closed port is a TypeError; a connection that gets no answer is a timeout, and fails the test.
       if (!(error instanceof TypeError)) throw error
       await pause(5)
     }
@@ -23,11 +25,11 @@ const firstAnswer = async (url: string): Promise<number> => {
 }
 
 describe("A gateway that starts", () => {
-  it("answers whoever gets a connection, however early", { timeout: 60_000 }, async () => {
+  it("answers every connection that it accepts, however early", { timeout: 60_000 }, async () => {
     const port = await PostgresServer.freePort()
     const gateway = new GatewayProcess(port, { DATA_DIR: join(inject("scratch"), "start") })
     try {
-      assert.strictEqual(await firstAnswer(`${gateway.url}/health/live`), 200)
+      assert.strictEqual(await firstStatus(`${gateway.url}/health/live`), 200)
     } finally {
       await gateway.kill()
     }

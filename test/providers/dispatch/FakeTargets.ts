@@ -1,10 +1,7 @@
 /**
- * Providers under a script: one real server whose endpoints do as told, and a tiny protocol to speak with them. What
- * happens on the wire (resets, pages, half answers) is real; only the words are made up.
+ * Targets for `Dispatch` under a test's control: endpoints of one fake provider, and a small protocol to speak with
+ * them. Whatever happens on the wire is real (resets, web pages, half answers); only the protocol is made up.
  */
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http"
-import type { AddressInfo } from "node:net"
-
 import { Context, Duration, Effect, Layer, Logger, Redacted, Result } from "effect"
 import { SecureRandom } from "effect/crypto"
 
@@ -26,29 +23,25 @@ import type { Protocol } from "../../../src/providers/protocols/Protocol.ts"
 import { protocols } from "../../../src/providers/protocols/Protocols.ts"
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
 import { defaultTimeouts } from "../../../src/providers/transport/Timeouts.ts"
+import * as Fake from "../../support/fake-provider/FakeProvider.ts"
 
-/** A request as it came over the wire. */
-export interface Received {
-  readonly path: string
-  readonly headers: IncomingHttpHeaders
-  readonly body: Buffer
-}
-
-export type Behaviour = (response: ServerResponse, request: IncomingMessage) => void
-
-export class Script extends Context.Service<
-  Script,
+export class FakeTargets extends Context.Service<
+  FakeTargets,
   {
-    /** A target that does these things in turn, and the last of them ever after. */
-    readonly target: (name: string, ...behaviours: ReadonlyArray<Behaviour>) => Target
+    /** A target whose endpoint plays these behaviours in turn, and the last one for all that follow. */
+    readonly target: (name: string, ...behaviours: ReadonlyArray<Fake.Behaviour>) => Target
+    /** How many requests the target has received since its script was set. */
     readonly calls: (target: Target) => number
-    readonly received: (target: Target) => ReadonlyArray<Received>
-    /** Settles when the server sees the connection of this target's latest call close before it was answered. */
+    /** These requests. */
+    readonly received: (target: Target) => ReadonlyArray<Fake.Received>
+    /** The first of them, once it has arrived. */
+    readonly arrival: (target: Target) => Effect.Effect<Fake.Received>
+    /** Waits until the connection of the latest call is closed before its answer is complete. */
     readonly aborted: (target: Target) => Effect.Effect<void>
-    /** Sockets that were opened so far. */
-    readonly sockets: () => number
+    /** Connections to all targets that were opened so far. */
+    readonly connections: () => number
   }
->()("test/providers/Script") {}
+>()("test/providers/FakeTargets") {}
 
 const free = picodollars(0n)
 const rates = { input: free, cacheRead: free, cacheWrite5m: free, cacheWrite1h: free, audioInput: free, output: free }
@@ -93,75 +86,49 @@ export const request: ChatRequest = {
   stop: []
 }
 
-const scriptLayer = Layer.effectContext(
-  Effect.gen(function* () {
-    const scripts = new Map<string, Array<Behaviour>>()
-    const received = new Map<string, Array<Received>>()
-    const closings = new Map<string, Promise<void>>()
-    let sockets = 0
-    const server = createServer((incoming, response) => {
-      const [, name = "", ...path] = incoming.url?.split("/") ?? []
-      const calls = received.get(name) ?? []
-      received.set(name, calls)
-      const call = calls.length
-      const chunks: Array<Buffer> = []
-      calls.push({
-        path: `/${path.join("/")}`,
-        headers: incoming.headers,
-        get body() {
-          return Buffer.concat(chunks)
-        }
-      })
-      closings.set(name, new Promise((resolve) => response.on("close", () => !response.writableFinished && resolve())))
-      incoming.on("data", (chunk: Buffer) => chunks.push(chunk))
-      const script = scripts.get(name) ?? []
-      incoming.on("end", () => script[Math.min(call, script.length - 1)]?.(response, incoming))
-    }).on("connection", () => sockets++)
-    yield* Effect.acquireRelease(
-      Effect.callback<void>((resume) => {
-        server.listen(0, "127.0.0.1", () => resume(Effect.void))
-      }),
-      () =>
-        Effect.sync(() => {
-          server.closeAllConnections()
-          server.close()
-        })
-    )
-    const { port } = server.address() as AddressInfo
-    const account = (name: string): ProviderAccount => ({
-      provider: {
-        id: providerId(name),
-        protocol: "openai-chat",
-        dialect: "generic",
-        baseUrl: "",
-        apiKeyEnv: "",
-        baseUrlEnv: "",
-        auth: "bearer"
-      },
-      // Port 1 refuses connections.
-      baseUrl: name === "unreachable" ? "http://127.0.0.1:1" : `http://127.0.0.1:${port}/${name}`,
-      apiKey: Redacted.make("secret")
-    })
-    return Context.make(Script, {
+/** An account with this name at this address, whose key is `secret`. */
+export const accountAt = (name: string, baseUrl: string): ProviderAccount => ({
+  provider: {
+    id: providerId(name),
+    protocol: "openai-chat",
+    dialect: "generic",
+    baseUrl,
+    apiKeyEnv: "",
+    baseUrlEnv: "",
+    auth: "bearer"
+  },
+  baseUrl,
+  apiKey: Redacted.make("secret")
+})
+
+/** A catalog that knows nothing but the accounts of its providers. */
+export const catalogOf = (account: Catalog["Service"]["account"]): Catalog["Service"] =>
+  Catalog.of({ version: "test", models: [], known: [], lookup: () => ({ _tag: "Unknown" }), account })
+
+const targetsLayer = Layer.effectContext(
+  Effect.map(Fake.FakeProvider, (server) => {
+    const endpointOf = ({ endpoint }: Target) => server.endpoint(endpoint.upstream)
+    // Port 1 refuses connections.
+    const urlOf = (name: string) => (name === "unreachable" ? "http://127.0.0.1:1" : server.endpoint(name).url)
+    return Context.make(FakeTargets, {
       target: (name, ...behaviours) => {
-        scripts.set(name, [...behaviours])
+        server.endpoint(name).script(...behaviours)
         return targetOf(name)
       },
-      calls: (target) => received.get(target.endpoint.upstream)?.length ?? 0,
-      received: (target) => received.get(target.endpoint.upstream) ?? [],
-      aborted: (target) => Effect.promise(() => closings.get(target.endpoint.upstream) ?? Promise.reject()),
-      sockets: () => sockets
+      calls: (target) => endpointOf(target).received.length,
+      received: (target) => endpointOf(target).received,
+      arrival: (target) => Effect.promise(() => endpointOf(target).arrival()),
+      aborted: (target) =>
+        Effect.promise(() => endpointOf(target).received.at(-1)?.aborted ?? Promise.reject(new Error("no call"))),
+      connections: () => server.connections
     }).pipe(
-      Context.add(Catalog, {
-        version: "test",
-        models: [],
-        known: [],
-        lookup: () => ({ _tag: "Unknown" as const }),
-        account: (provider) => (provider === "unknown" ? undefined : account(provider))
-      })
+      Context.add(
+        Catalog,
+        catalogOf((provider) => (provider === "unknown" ? undefined : accountAt(provider, urlOf(provider))))
+      )
     )
   })
-)
+).pipe(Layer.provide(Fake.FakeProvider.layer))
 
 const read = (line: JsonObject): Result.Result<ReadonlyArray<CompletionEvent>, Failure> => {
   if (line["error"] !== undefined) return Result.fail(transient("overloaded", "error inside"))
@@ -215,38 +182,14 @@ export const protocol: Protocol = {
   }
 }
 
-export const status =
-  (code: number, headers: { readonly [name: string]: string } = {}): Behaviour =>
-  (response) =>
-    response.writeHead(code, headers).end("{}")
+/** Answers with a status and no message. */
+export const status = (code: number, headers: { readonly [name: string]: string } = {}): Fake.Behaviour =>
+  Fake.reply(code, "{}", headers)
 
-export const json =
-  (body: unknown): Behaviour =>
-  (response) =>
-    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(body))
+export const json = (body: unknown): Fake.Behaviour => Fake.reply(200, body)
 
-export const says = (text: string): Behaviour => json({ text, finish: "stop" })
-
-/** Sends pieces of an event stream as they are, then leaves the connection open. */
-export const sends =
-  (...pieces: ReadonlyArray<string>): Behaviour =>
-  (response) => {
-    response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders()
-    for (const piece of pieces) response.write(piece)
-  }
-
-export const streams =
-  (...pieces: ReadonlyArray<string>): Behaviour =>
-  (response, incoming) => {
-    sends(...pieces)(response, incoming)
-    response.end()
-  }
-
-export const line = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`
-
-export const never: Behaviour = () => undefined
-
-export const reset: Behaviour = (response) => response.destroy()
+/** A whole answer in the protocol of these targets. */
+export const answers = (text: string): Fake.Behaviour => json({ text, finish: "stop" })
 
 export const quick = {
   ...defaultTimeouts,
@@ -288,7 +231,7 @@ const layerOf = (
     limits: { ...Failover.defaultFailoverLimits, backoff: Duration.millis(5), ...limits }
   }).pipe(
     Layer.provideMerge(Layer.mergeAll(HttpTransport.layer(timeouts), CircuitBreakers.layer, images)),
+    Layer.provideMerge(targetsLayer),
     Layer.provide(SecureRandom.layerWebCrypto),
-    Layer.provideMerge(scriptLayer),
     Layer.provideMerge(Logger.layer([]))
   )
