@@ -1,32 +1,41 @@
 /**
- * What the last user message, or the prompt of a transcription, can ask of the sandbox, in square brackets: faults, to
- * see the gateway deal with them, a text of one's own, and tool calls, for which the result of a tool can ask as well.
- * `directives` is the documentation; the README prints it.
+ * The directives that a message can carry, in square brackets: faults to be injected, a text to be answered, tools to
+ * be called. The sandbox reads them in the last user message and in the prompt of a transcription; the result of a tool
+ * may ask for further calls. `directives` documents every form, and the published table is generated from it.
  */
 
-export const directives: ReadonlyArray<{ readonly form: string; readonly effect: string }> = [
-  { form: "[fault:429] [fault:500] [fault:503] …", effect: "answers with this status" },
-  { form: "[fault:429 retry-after=2]", effect: "the same, asking to wait 2 seconds" },
-  { form: "[fault:overloaded]", effect: "the provider's own way to say that it is overloaded" },
-  { form: "[fault:quota]", effect: "our account with the provider has no money" },
-  { form: "[fault:context]", effect: "the prompt is too long for this model" },
-  { form: "[fault:refused]", effect: "the provider refuses the content" },
-  { form: "[fault:error-in-200]", effect: "status 200 with an error inside" },
-  { form: "[fault:html]", effect: "status 200 with a web page" },
-  { form: "[fault:truncated-json]", effect: "status 200 with half an answer" },
-  { form: "[fault:empty]", effect: "a proper answer that says nothing" },
-  { form: "[fault:stall 15s]", effect: "silence before the first output" },
-  { form: "[fault:slow 50ms]", effect: "a pause before every token" },
-  { form: "[fault:cut after=5]", effect: "the connection drops after 5 tokens" },
-  { form: "[fault:length 2000]", effect: "no fault: writes 2000 tokens" },
+interface DirectiveDocumentation {
+  /** Examples, as a user writes them. */
+  readonly forms: ReadonlyArray<string>
+  readonly effect: string
+}
+
+export const directives: ReadonlyArray<DirectiveDocumentation> = [
+  { forms: ["[fault:429]", "[fault:500]", "[fault:503]"], effect: "Answers with this status, from 400 to 599." },
+  { forms: ["[fault:429 retry-after=2]"], effect: "The same, with a `retry-after` of 2 seconds." },
+  { forms: ["[fault:overloaded]"], effect: "The provider is overloaded, in the words of its protocol." },
+  { forms: ["[fault:quota]"], effect: "The operator's account at the provider has no credit." },
+  { forms: ["[fault:context]"], effect: "The prompt is too long for the model." },
+  { forms: ["[fault:refused]"], effect: "The provider refuses the content." },
+  { forms: ["[fault:error-in-200]"], effect: "Answers with status 200 and an error in the body or the stream." },
+  { forms: ["[fault:html]"], effect: "Answers with status 200 and a web page." },
+  { forms: ["[fault:truncated-json]"], effect: "Answers with status 200 and half a body." },
+  { forms: ["[fault:empty]"], effect: "Answers properly, without any content." },
+  { forms: ["[fault:stall 15s]"], effect: "Is silent for 15 seconds before the first output." },
+  { forms: ["[fault:slow 50ms]"], effect: "Pauses for 50 milliseconds before every token." },
+  { forms: ["[fault:cut after=5]"], effect: "Drops the connection after 5 tokens." },
+  { forms: ["[fault:length 2000]"], effect: "No fault: answers with 2000 tokens." },
   {
-    form: "[fault:… first]",
-    effect: "only at the endpoint that sees this message first: watch the next one take over"
+    forms: ["[fault:500 first]"],
+    effect: "The fault occurs only at the endpoint that receives the message first, so that another one takes over."
   },
-  { form: "[fault:… once]", effect: "only the first time this message is seen within a minute" },
-  { form: "[fault:… on=gpt-5-mini]", effect: "only at this model" },
-  { form: "[say:some text]", effect: "answers, or transcribes, this and nothing else" },
-  { form: "[call:get_weather] [call:a,b]", effect: "calls these tools of the request; a tool's result may ask too" }
+  { forms: ["[fault:500 once]"], effect: "The fault occurs only once a minute for the same message." },
+  { forms: ["[fault:500 on=gpt-5-mini]"], effect: "The fault occurs only at this model." },
+  { forms: ["[say:some text]"], effect: "Answers, or transcribes, this text and nothing else." },
+  {
+    forms: ["[call:get_weather]", "[call:a,b]"],
+    effect: "Calls these tools of the request. The result of a tool may contain it too."
+  }
 ]
 
 export const faultNames = [
@@ -48,36 +57,38 @@ export type FaultName = (typeof faultNames)[number]
 
 export interface Fault {
   readonly name: FaultName
-  /** Of `status`. */
+  /** The HTTP status, for `status` only. */
   readonly status: number
   readonly retryAfterSeconds: number | undefined
-  /** Of `stall` and `slow`. */
+  /** The duration, for `stall` and `slow` only. */
   readonly millis: number
-  /** Of `cut` and `length`. */
+  /** The number of tokens, for `cut` and `length` only. */
   readonly tokens: number
   readonly when: "always" | "first" | "once"
-  readonly on: string | undefined
+  /** The only model at which the fault occurs. */
+  readonly model: string | undefined
 }
 
 export interface Directives {
   readonly faults: ReadonlyArray<Fault>
-  /** Names of tools to call. */
+  /** Names of the tools to call. */
   readonly calls: ReadonlyArray<string>
-  readonly say: string | undefined
+  /** The text to answer with. */
+  readonly text: string | undefined
   /** The message without its directives. */
-  readonly rest: string
+  readonly message: string
 }
 
 const pattern = /\[(fault|call|say):([^\][]*)\]/gi
 
-/** Reads the directives of a message. A fault that nobody knows is ignored. */
+/** The directives of a message. Unknown faults are ignored. */
 export const parseDirectives = (text: string): Directives => {
   const found = [...text.matchAll(pattern)].map(([, kind = "", body = ""]) => ({ kind: kind.toLowerCase(), body }))
   return {
     faults: found.flatMap(({ kind, body }) => (kind === "fault" ? faultOf(body.trim().split(/\s+/)) : [])),
     calls: found.flatMap(({ kind, body }) => (kind === "call" ? body.split(",").map((name) => name.trim()) : [])),
-    say: found.find(({ kind }) => kind === "say")?.body.trim(),
-    rest: text.replaceAll(pattern, "").trim()
+    text: found.find(({ kind }) => kind === "say")?.body.trim(),
+    message: text.replaceAll(pattern, "").trim()
   }
 }
 
@@ -96,12 +107,12 @@ const faultOf = ([head = "", ...words]: ReadonlyArray<string>): ReadonlyArray<Fa
       millis: millisOf(amount),
       tokens: wholeNumber(option("after") ?? amount),
       when: words.includes("first") ? "first" : words.includes("once") ? "once" : "always",
-      on: option("on")
+      model: option("on")
     }
   ]
 }
 
-/** The longest pause and the longest text that may be asked for. */
+/** Upper bounds of the pause and of the number of tokens that a message can ask for. */
 const maxMillis = 600_000
 const maxTokens = 100_000
 

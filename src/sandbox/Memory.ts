@@ -30,7 +30,7 @@ export const makeSandboxMemory = (): SandboxMemory => {
   const firstEndpoints = makeExpiringMap<string>()
   const shown = makeExpiringMap<true>()
   const applies = (fault: Fault, place: FaultContext, now: number): boolean => {
-    if (fault.on !== undefined && !isSameModel(fault.on, place.model)) return false
+    if (fault.model !== undefined && !isSameModel(fault.model, place.model)) return false
     if (fault.when === "always") return true
     const until = now + Duration.toMillis(seenFor)
     const message = sandboxDigest(`${fault.name}:${place.message}`, 24)

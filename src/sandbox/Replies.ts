@@ -55,10 +55,10 @@ const thoughtsOn = (prompt: Prompt): string =>
 /** True for what a sandbox has thought. */
 export const isThought = (text: string): boolean => /^The conversation has \d+ messages\. The sandbox/.test(text)
 
-const textFor = (prompt: Prompt, { faults, rest, say }: Directives): string => {
+const textFor = (prompt: Prompt, { faults, message, text }: Directives): string => {
   const length = faults.find((fault) => fault.name === "length")?.tokens
   if (length !== undefined) return Array.from({ length }, (_, index) => `word${index + 1}`).join(" ")
-  if (say !== undefined) return say
+  if (text !== undefined) return text
   const heard = heardBy(prompt)
   if (heard !== undefined) return `The sandbox heard ${heard}.`
   if (prompt.toolResult !== undefined) return answered(prompt, `The tool answered: “${shortened(prompt.toolResult)}”.`)
@@ -70,7 +70,7 @@ const textFor = (prompt: Prompt, { faults, rest, say }: Directives): string => {
     prompt,
     `This is the sandbox, a simulated provider, answering as ${prompt.model}. ` +
       `It received ${prompt.messages} message(s)${inputs.length > 0 ? ` with ${inputs.join(" and ")}` : ""}. ` +
-      `The last one says: “${shortened(rest)}”.`
+      `The last one says: “${shortened(message)}”.`
   )
 }
 

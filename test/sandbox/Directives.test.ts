@@ -2,14 +2,14 @@ import { assert, describe, it } from "@effect/vitest"
 
 import { directives, faultNames, parseDirectives } from "../../src/sandbox/Directives.ts"
 
-describe("Directives.parse", () => {
-  const unset = { status: 0, retryAfterSeconds: undefined, millis: 0, tokens: 0, when: "always", on: undefined }
+describe("parseDirectives", () => {
+  const unset = { status: 0, retryAfterSeconds: undefined, millis: 0, tokens: 0, when: "always", model: undefined }
   const table: ReadonlyArray<readonly [string, object]> = [
     ["[fault:429]", { name: "status", status: 429 }],
     ["[fault:429 retry-after=2]", { name: "status", status: 429, retryAfterSeconds: 2 }],
     ["[Fault: 500 once]", { name: "status", status: 500, when: "once" }],
     ["[fault:503 first]", { name: "status", status: 503, when: "first" }],
-    ["[fault:500 on=openai/gpt-5-mini]", { name: "status", status: 500, on: "openai/gpt-5-mini" }],
+    ["[fault:500 on=openai/gpt-5-mini]", { name: "status", status: 500, model: "openai/gpt-5-mini" }],
     ["[fault:stall 15s]", { name: "stall", millis: 15_000, tokens: 15 }],
     ["[fault:slow 50ms]", { name: "slow", millis: 50, tokens: 50 }],
     ["[fault:cut after=5]", { name: "cut", tokens: 5 }],
@@ -21,21 +21,23 @@ describe("Directives.parse", () => {
     })
   }
 
-  it("takes several directives out of a message and leaves the rest", () => {
-    const { calls, faults, rest, say } = parseDirectives("[call:a, b] hello [fault:slow 1ms] [fault:no-such] [1] world")
-    assert.isUndefined(say)
-    assert.strictEqual(parseDirectives("[fault:500 once] [say: Good morning, all. ] hello").say, "Good morning, all.")
+  it("takes several directives out of a message and keeps its other text", () => {
+    const { calls, faults, message, text } = parseDirectives(
+      "[call:a, b] hello [fault:slow 1ms] [fault:no-such] [1] world"
+    )
+    assert.isUndefined(text)
+    assert.strictEqual(parseDirectives("[fault:500 once] [say: Good morning, all. ] hello").text, "Good morning, all.")
     assert.deepStrictEqual(calls, ["a", "b"])
     assert.deepStrictEqual(
       faults.map(({ name }) => name),
       ["slow"]
     )
-    assert.strictEqual(rest, "hello   [1] world")
+    assert.strictEqual(message, "hello   [1] world")
   })
 
-  it("documents every fault it knows", () => {
-    const documented = directives.flatMap(({ form }) =>
-      parseDirectives(form.replace(" first", "")).faults.map(({ name }) => name)
+  it("has every fault in the documentation", () => {
+    const documented = directives.flatMap(({ forms }) =>
+      forms.flatMap((form) => parseDirectives(form).faults.map(({ name }) => name))
     )
     assert.deepStrictEqual(
       faultNames.filter((name) => !documented.includes(name)),

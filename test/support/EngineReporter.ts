@@ -4,7 +4,7 @@
  */
 import type { Reporter, TestModule } from "vitest/node"
 
-import { proofTable } from "./ProtocolTables.ts"
+import { proofTable } from "./CapabilityTable.ts"
 
 const engineOf = (suite: string): string => /\[(embedded|postgresql)\]/.exec(suite)?.[1] ?? "no engine"
 
