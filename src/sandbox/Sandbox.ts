@@ -1,8 +1,8 @@
 /**
- * A simulated provider on a loopback socket, so that the gateway runs without any account and its whole real path is
- * used: connections, streams, error bodies. The answers are deterministic. The last user message may ask for faults and
- * tool calls; `Directives` has the list. `[fault:500 first]` fails at the endpoint that sees the message first, and so
- * shows failover.
+ * A simulated provider on a loopback socket, so that the gateway runs without any account and still uses its whole real
+ * path: connections, streams, error bodies. The answers are deterministic. The last user message may contain directives
+ * for faults and tool calls, which `Directives.ts` lists: `[fault:500 first]` fails at the endpoint that receives the
+ * message first, and so shows a failover.
  */
 import { createServer } from "node:http"
 
@@ -11,27 +11,28 @@ import { ByteSize, Clock, Context, Effect, Layer, Result, Stream } from "effect"
 import { HttpRouter, HttpServer, HttpServerRequest, Multipart } from "effect/http"
 
 import type { ChatProtocolName, ProtocolName } from "../catalog/Model.ts"
-import * as Directives from "./Directives.ts"
-import * as Recall from "./Memory.ts"
-import { anthropicWire } from "./protocols/anthropic-messages/Response.ts"
-import { bedrockWire } from "./protocols/bedrock-converse/Response.ts"
-import { geminiWire } from "./protocols/gemini/Response.ts"
-import { openAiWire } from "./protocols/openai-chat/Response.ts"
-import { openAiResponsesWire } from "./protocols/openai-responses/Response.ts"
-import { openAiTranscriptionWire } from "./protocols/openai-transcription/Response.ts"
-import { replyTo } from "./Replies.ts"
-import { errorResponse, respondTo } from "./Staging.ts"
-import type { Bytes, SimulatedProtocol } from "./Wire.ts"
+import { parseDirectives } from "./Directives.ts"
+import { errorResponse, respondTo } from "./FaultInjection.ts"
+import * as AnthropicMessages from "./protocols/anthropic-messages/Response.ts"
+import * as BedrockConverse from "./protocols/bedrock-converse/Response.ts"
+import * as Gemini from "./protocols/gemini/Response.ts"
+import * as OpenAiChat from "./protocols/openai-chat/Response.ts"
+import * as OpenAiResponses from "./protocols/openai-responses/Response.ts"
+import * as OpenAiTranscription from "./protocols/openai-transcription/Response.ts"
+import { makeSandboxState, type SandboxState } from "./SandboxState.ts"
+import type { FrameBytes, SimulatedProtocol } from "./SimulatedProtocol.ts"
+import { replyTo } from "./SimulatedReply.ts"
 
-const wires: Record<ProtocolName, SimulatedProtocol<Bytes>> = {
-  "openai-chat": openAiWire,
-  "openai-responses": openAiResponsesWire,
-  "anthropic-messages": anthropicWire,
-  gemini: geminiWire,
-  "bedrock-converse": bedrockWire,
-  "openai-transcription": openAiTranscriptionWire
+const protocols: Record<ProtocolName, SimulatedProtocol<FrameBytes>> = {
+  "openai-chat": OpenAiChat.simulatedProtocol,
+  "openai-responses": OpenAiResponses.simulatedProtocol,
+  "anthropic-messages": AnthropicMessages.simulatedProtocol,
+  gemini: Gemini.simulatedProtocol,
+  "bedrock-converse": BedrockConverse.simulatedProtocol,
+  "openai-transcription": OpenAiTranscription.simulatedProtocol
 }
-/** Where providers look for a key. */
+
+/** The headers in which providers expect the API key. */
 const keyHeaders = ["authorization", "x-api-key", "x-goog-api-key", "api-key"]
 
 const maxRequest = ByteSize.fromInputUnsafe("64 MiB")
@@ -39,7 +40,7 @@ const maxRequest = ByteSize.fromInputUnsafe("64 MiB")
 export class Sandbox extends Context.Service<
   Sandbox,
   {
-    /** The base URL of a provider that speaks this protocol. Any key will do; endpoints are told apart by it. */
+    /** The base URL of a provider with this protocol. It accepts any API key, and distinguishes endpoints by it. */
     readonly baseUrlFor: (protocol: ChatProtocolName) => string
   }
 >()("tollgate/sandbox/Sandbox") {
@@ -48,13 +49,11 @@ export class Sandbox extends Context.Service<
     Sandbox,
     Effect.map(HttpServer.HttpServer, ({ address }) => {
       const origin = HttpServer.formatAddress(address)
-      return Sandbox.of({ baseUrlFor: (protocol) => `${origin}${wires[protocol].base}` })
+      return Sandbox.of({ baseUrlFor: (protocol) => `${origin}${protocols[protocol].basePath}` })
     })
   ).pipe(
     Layer.merge(
-      Layer.suspend(() =>
-        HttpRouter.serve(routes(Recall.makeSandboxMemory()), { disableLogger: true, disableListenLog: true })
-      )
+      Layer.suspend(() => HttpRouter.serve(routes(makeSandboxState()), { disableLogger: true, disableListenLog: true }))
     ),
     Layer.provide(
       NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0, gracefulShutdownTimeout: "1 second" })
@@ -62,35 +61,35 @@ export class Sandbox extends Context.Service<
   )
 }
 
-const routes = (recall: Recall.SandboxMemory) =>
+const routes = (state: SandboxState) =>
   HttpRouter.use((router) =>
-    Effect.forEach(Object.values(wires), (wire) => router.add("POST", wire.path, answer(wire, recall)))
+    Effect.forEach(Object.values(protocols), (protocol) => router.add("POST", protocol.path, handler(protocol, state)))
   )
 
-const answer = Effect.fnUntraced(
-  function* (wire: SimulatedProtocol<Bytes>, recall: Recall.SandboxMemory) {
-    const request = yield* HttpServerRequest.HttpServerRequest
-    const account = keyHeaders.map((name) => request.headers[name]).find((key) => key !== undefined) ?? ""
-    const read = wire.read(yield* bodyOf(request), request.url, account.replace(/^Bearer /, ""))
-    if (Result.isFailure(read)) return errorResponse(wire, { _tag: "Invalid", message: read.failure })
-    const prompt = read.success
-    const asked = Directives.parseDirectives(prompt.lastUserText)
-    const faults = yield* recall.applying(asked.faults, {
-      message: prompt.lastUserText,
-      model: prompt.model,
+const handler = Effect.fnUntraced(
+  function* (protocol: SimulatedProtocol<FrameBytes>, state: SandboxState) {
+    const incoming = yield* HttpServerRequest.HttpServerRequest
+    const account = keyHeaders.map((name) => incoming.headers[name]).find((key) => key !== undefined) ?? ""
+    const read = protocol.readRequest(yield* bodyOf(incoming), incoming.url, account.replace(/^Bearer /, ""))
+    if (Result.isFailure(read)) return errorResponse(protocol, { _tag: "Invalid", message: read.failure })
+    const request = read.success
+    const directives = parseDirectives(request.lastUserText)
+    const faults = yield* state.applyingFaults(directives.faults, {
+      message: request.lastUserText,
+      model: request.model,
       account
     })
-    const reply = replyTo(prompt, {
-      directives: { ...asked, faults },
-      promptTokens: yield* recall.promptTokens(prompt),
+    const reply = replyTo(request, {
+      directives: { ...directives, faults },
+      promptTokens: yield* state.promptTokens(request),
       createdSeconds: Math.floor((yield* Clock.currentTimeMillis) / 1_000)
     })
-    return yield* respondTo(wire, prompt, reply, faults)
+    return yield* respondTo(protocol, request, reply, faults)
   },
   Effect.provideService(HttpServerRequest.MaxBodySize, maxRequest)
 )
 
-/** JSON or a form; `undefined` for anything else. A form of unknown length is refused, as by many a proxy. */
+/** The body as JSON or as a form, or `undefined`. A form of unknown length is refused, as some proxies do. */
 const bodyOf = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<unknown> => {
   const { "content-length": length, "content-type": type = "" } = request.headers
   const isForm = type.startsWith("multipart/form-data")

@@ -19,13 +19,13 @@ const auths = {
   "bedrock-converse": "aws-sigv4"
 } as const
 
-/** Each provider `<protocol>:<anything>` speaks that protocol with the sandbox. */
+/** A provider with the name `<protocol>:<anything>` uses that protocol. */
 const testLayer = SandboxDispatch.layerOf((name) => {
   const protocol = chatProtocolNames.find((known) => name.startsWith(known))
   return protocol && { protocol, dialect: "generic", auth: auths[protocol] }
 })
 
-/** Every test has its own endpoint, so that breakers do not meet. */
+/** Every test has an endpoint of its own, so that no circuit breaker is shared between tests. */
 const at = (protocol: ChatProtocolName, name: string): Target => {
   const { model, endpoint } = targetOf(name)
   return {
@@ -33,7 +33,7 @@ const at = (protocol: ChatProtocolName, name: string): Target => {
       ...model,
       id: modelId(name),
       kind: "chat",
-      // What Bedrock may be asked depends on who made the model.
+      // Which parameters Bedrock accepts depends on the model's vendor.
       ownedBy: "anthropic",
       modalities: { image: true, audio: true },
       reasoning: { support: "optional", efforts: ["low", "high"], budgetTokens: { min: 1_024, max: 8_000 } }
@@ -50,19 +50,19 @@ const at = (protocol: ChatProtocolName, name: string): Target => {
 
 const user = (text: string): Message => ({ role: "user", content: [{ type: "text", text }] })
 
-const asking = (text: string, more: Partial<ChatRequest> = {}): ChatRequest => ({
+const requestOf = (text: string, more: Partial<ChatRequest> = {}): ChatRequest => ({
   ...request,
   messages: [user(text)],
   ...more
 })
 
-const complete = (target: Target, asked: ChatRequest, ...others: ReadonlyArray<Target>) =>
-  Effect.flatMap(Dispatch, (dispatch) =>
-    dispatch.complete({ held, request: asked, targets: [target, ...others] })
-  ).pipe(Effect.map((answer) => ({ ...answer, value: fold(answer.value) })))
+const complete = (target: Target, chat: ChatRequest, ...others: ReadonlyArray<Target>) =>
+  Effect.flatMap(Dispatch, (dispatch) => dispatch.complete({ held, request: chat, targets: [target, ...others] })).pipe(
+    Effect.map((answer) => ({ ...answer, value: fold(answer.value) }))
+  )
 
-const streamed = (target: Target, asked: ChatRequest) =>
-  Effect.flatMap(Dispatch, (dispatch) => dispatch.open({ held, request: asked, targets: [target] })).pipe(
+const streamed = (target: Target, chat: ChatRequest) =>
+  Effect.flatMap(Dispatch, (dispatch) => dispatch.open({ held, request: chat, targets: [target] })).pipe(
     Effect.flatMap(({ value }) => Stream.runCollect(value)),
     Effect.map(fold),
     Effect.scoped
@@ -72,15 +72,15 @@ const weather = { name: "get_weather", parameters: { type: "object", properties:
 const clock = { name: "get_time", parameters: { type: "object", properties: {} } }
 
 for (const protocol of chatProtocolNames) {
-  describe(protocol, () => {
+  describe(`The sandbox over ${protocol}`, () => {
     layer(testLayer, { excludeTestServices: true })((it) => {
-      it.effect("answers plain and streamed alike, with the same usage", () =>
+      it.effect("gives the same answer and usage, plain and streamed", () =>
         Effect.gen(function* () {
           const target = at(protocol, "same")
-          const asked = asking("How are you?", { reasoning: { effort: "high", exclude: false } })
-          const plain = (yield* complete(target, asked)).value
+          const chat = requestOf("How are you?", { reasoning: { effort: "high", exclude: false } })
+          const plain = (yield* complete(target, chat)).value
           assert.deepStrictEqual(
-            { ...(yield* streamed(target, asked)), reasoningDetails: [] },
+            { ...(yield* streamed(target, chat)), reasoningDetails: [] },
             { ...plain, reasoningDetails: [] }
           )
           assert.include(plain.content, "How are you?")
@@ -90,10 +90,10 @@ for (const protocol of chatProtocolNames) {
         })
       )
 
-      it.effect("calls tools that were asked for, several at once, and answers with their result", () =>
+      it.effect("calls the tools that the message names, several at once, and answers with their results", () =>
         Effect.gen(function* () {
           const target = at(protocol, "tools")
-          const first = asking("[call:get_weather,get_time]", { tools: [weather, clock] })
+          const first = requestOf("[call:get_weather,get_time]", { tools: [weather, clock] })
           const { value } = yield* complete(target, first)
           assert.strictEqual(value.finishReason, "tool_calls")
           assert.deepStrictEqual(
@@ -118,26 +118,28 @@ for (const protocol of chatProtocolNames) {
         })
       )
 
-      it.effect("honours a forced tool, stop sequences, length limits and JSON schemas", () =>
+      it.effect("respects a forced tool, stop sequences, output limits and JSON schemas", () =>
         Effect.gen(function* () {
           const target = at(protocol, "rules")
-          const forced = asking("hello", { tools: [clock, weather], toolChoice: { name: "get_weather" } })
+          const forced = requestOf("hello", { tools: [clock, weather], toolChoice: { name: "get_weather" } })
           assert.strictEqual((yield* complete(target, forced)).value.toolCalls[0]?.name, "get_weather")
-          const stopped = yield* complete(target, asking("hello", { stop: ["sandbox"] }))
+          const stopped = yield* complete(target, requestOf("hello", { stop: ["sandbox"] }))
           assert.deepStrictEqual([stopped.value.content, stopped.value.finishReason], ["This is the ", "stop"])
-          const cut = yield* complete(target, asking("[fault:length 500]", { maxOutputTokens: 20 }))
+          const cut = yield* complete(target, requestOf("[fault:length 500]", { maxOutputTokens: 20 }))
           assert.deepStrictEqual([cut.value.finishReason, cut.value.usage?.output], ["length", 20])
           const schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] }
-          const shaped = asking("hello", { responseFormat: { type: "json_schema", name: "x", strict: true, schema } })
+          const shaped = requestOf("hello", {
+            responseFormat: { type: "json_schema", name: "x", strict: true, schema }
+          })
           assert.deepStrictEqual(JSON.parse((yield* complete(target, shaped)).value.content), { n: 1 })
         })
       )
 
-      it.effect("shows failover with a fault that only the first endpoint has, every time", () =>
+      it.effect("fails at the first endpoint alone with `first`, every time", () =>
         Effect.gen(function* () {
           for (let round = 0; round < 2; round++) {
-            const asked = asking("[fault:500 first] hello")
-            const answer = yield* complete(at(protocol, "one"), asked, at(protocol, "two"))
+            const chat = requestOf("[fault:500 first] hello")
+            const answer = yield* complete(at(protocol, "one"), chat, at(protocol, "two"))
             assert.deepStrictEqual(
               answer.attempts.map(({ model, outcome }) => [model, outcome]),
               [
@@ -149,14 +151,14 @@ for (const protocol of chatProtocolNames) {
         })
       )
 
-      it.effect("shows a fault marked `once` once, and one marked `on` at that model only", () =>
+      it.effect("fails once with `once`, and at one model with `on`", () =>
         Effect.gen(function* () {
           const target = at(protocol, "marked")
-          const once = complete(target, asking("[fault:500 once] hello"))
+          const once = complete(target, requestOf("[fault:500 once] hello"))
           assert.strictEqual((yield* Effect.flip(once)).last.status, 500)
           assert.strictEqual((yield* once).value.finishReason, "stop")
-          yield* complete(target, asking("[fault:500 on=other]"))
-          yield* Effect.flip(complete(target, asking("[fault:500 on=vendor/marked]")))
+          yield* complete(target, requestOf("[fault:500 on=other]"))
+          yield* Effect.flip(complete(target, requestOf("[fault:500 on=vendor/marked]")))
         })
       )
 
@@ -172,27 +174,27 @@ for (const protocol of chatProtocolNames) {
         ["error-in-200", { _tag: "Transient", kind: "overloaded" }]
       ]
       for (const [fault, reason] of faults) {
-        it.effect(`makes the failure of [fault:${fault}], plain and streamed`, () =>
+        it.effect(`produces the failure of [fault:${fault}], plain and streamed`, () =>
           Effect.gen(function* () {
-            const asked = asking(`[fault:${fault}] hello`)
-            const plain = yield* Effect.flip(complete(at(protocol, `plain ${fault}`), asked))
+            const chat = requestOf(`[fault:${fault}] hello`)
+            const plain = yield* Effect.flip(complete(at(protocol, `plain ${fault}`), chat))
             assert.deepStrictEqual<unknown>(plain.last.reason, reason)
-            const stream = yield* Effect.flip(streamed(at(protocol, `stream ${fault}`), asked))
+            const stream = yield* Effect.flip(streamed(at(protocol, `stream ${fault}`), chat))
             assert.strictEqual(stream._tag, "Exhausted")
             if (stream._tag === "Exhausted") assert.deepStrictEqual<unknown>(stream.last.reason, reason)
           })
         )
       }
 
-      it.effect("refuses content, says nothing, or drops the connection when asked", () =>
+      it.effect("refuses content, answers without content, or drops the connection on demand", () =>
         Effect.gen(function* () {
           const target = at(protocol, "rest")
-          const refused = yield* complete(target, asking("[fault:refused] hello"))
+          const refused = yield* complete(target, requestOf("[fault:refused] hello"))
           assert.strictEqual(refused.value.finishReason, "content_filter")
-          const empty = yield* complete(target, asking("[fault:empty] hello"))
+          const empty = yield* complete(target, requestOf("[fault:empty] hello"))
           assert.deepStrictEqual([empty.value.content, empty.value.finishReason], ["", "stop"])
-          yield* Effect.flip(complete(target, asking("[fault:cut after=3] hello")))
-          const cut = yield* Effect.flip(streamed(target, asking("[fault:cut after=3] hello")))
+          yield* Effect.flip(complete(target, requestOf("[fault:cut after=3] hello")))
+          const cut = yield* Effect.flip(streamed(target, requestOf("[fault:cut after=3] hello")))
           assert.strictEqual(cut._tag, "Failure")
         })
       )
@@ -200,24 +202,24 @@ for (const protocol of chatProtocolNames) {
   })
 }
 
-layer(testLayer, { excludeTestServices: true })("the sandbox as Anthropic", (it) => {
+layer(testLayer, { excludeTestServices: true })("The sandbox as an Anthropic server", (it) => {
   const target = at("anthropic-messages", "claude")
 
-  it.effect("counts a marked prefix as written, then as read", () =>
+  it.effect("counts a marked prefix as written to the cache, then as read from it", () =>
     Effect.gen(function* () {
       const part = { type: "text", text: "long ".repeat(400), cacheControl: { ttl: "1h" } } as const
-      const asked = asking("hello", { messages: [{ role: "system", content: [part] }, user("hello")] })
-      const first = (yield* complete(target, asked)).value.usage ?? assert.fail("no usage")
-      const second = (yield* complete(target, asked)).value.usage ?? assert.fail("no usage")
+      const chat = requestOf("hello", { messages: [{ role: "system", content: [part] }, user("hello")] })
+      const first = (yield* complete(target, chat)).value.usage ?? assert.fail("no usage")
+      const second = (yield* complete(target, chat)).value.usage ?? assert.fail("no usage")
       assert.isAbove(first.cacheWrite1h, 400)
       assert.deepStrictEqual([first.cacheRead, second.cacheRead, second.cacheWrite1h], [0, first.cacheWrite1h, 0])
       assert.strictEqual(promptTokens(first), promptTokens(second))
     })
   )
 
-  it.effect("accepts its own thinking back in a tool loop, and refuses it changed", () =>
+  it.effect("accepts its own thinking in a tool loop, and refuses it when changed", () =>
     Effect.gen(function* () {
-      const first = asking("[call:get_time]", { tools: [clock], reasoning: { maxTokens: 2_000, exclude: false } })
+      const first = requestOf("[call:get_time]", { tools: [clock], reasoning: { maxTokens: 2_000, exclude: false } })
       const { value } = yield* complete(target, first)
       assert.isAbove(value.reasoningDetails.length, 0)
       const turn = (details: typeof value.reasoningDetails): ChatRequest => ({

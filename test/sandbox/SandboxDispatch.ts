@@ -1,4 +1,4 @@
-/** Dispatch with every provider at the sandbox, as when nothing is configured. */
+/** `Dispatch` with the sandbox behind every provider, as when no provider is configured. */
 import { Duration, Effect, Layer, Logger, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 
@@ -13,10 +13,10 @@ import { HttpTransport } from "../../src/providers/transport/HttpTransport.ts"
 import { defaultTimeouts } from "../../src/providers/transport/Timeouts.ts"
 import { Sandbox } from "../../src/sandbox/Sandbox.ts"
 
-/** How a provider is spoken to; `undefined` when there is none of this name. */
-export type Manner = (name: string) => Pick<Provider, "protocol" | "dialect" | "auth"> | undefined
+/** The protocol of the provider with this name; `undefined` when there is no such provider. */
+export type ProtocolOf = (name: string) => Pick<Provider, "protocol" | "dialect" | "auth"> | undefined
 
-const catalogOf = (mannerOf: Manner) =>
+const catalogOf = (protocolOf: ProtocolOf) =>
   Layer.effect(
     Catalog,
     Effect.map(Sandbox, (sandbox) =>
@@ -26,11 +26,11 @@ const catalogOf = (mannerOf: Manner) =>
         known: [],
         lookup: () => ({ _tag: "Unknown" }),
         account: (provider) => {
-          const manner = mannerOf(provider)
-          if (manner === undefined) return undefined
-          const baseUrl = sandbox.baseUrlFor(manner.protocol)
+          const protocol = protocolOf(provider)
+          if (protocol === undefined) return undefined
+          const baseUrl = sandbox.baseUrlFor(protocol.protocol)
           return {
-            provider: { id: provider, ...manner, baseUrl, apiKeyEnv: "", baseUrlEnv: "" },
+            provider: { id: provider, ...protocol, baseUrl, apiKeyEnv: "", baseUrlEnv: "" },
             baseUrl,
             apiKey: Redacted.make(provider)
           }
@@ -39,8 +39,8 @@ const catalogOf = (mannerOf: Manner) =>
     )
   )
 
-/** Impatient, so that what hangs is given up soon. */
-export const layerOf = (mannerOf: Manner) =>
+/** The timeouts are short, so that tests of hanging requests end soon. */
+export const layerOf = (protocolOf: ProtocolOf) =>
   Dispatch.layerWith({
     protocols,
     timeouts: { ...defaultTimeouts, silence: Duration.millis(300) },
@@ -48,7 +48,7 @@ export const layerOf = (mannerOf: Manner) =>
   }).pipe(
     Layer.provide([HttpTransport.layer(), CircuitBreakers.layer, ImageFetch.layer()]),
     Layer.provide(SecureRandom.layerWebCrypto),
-    Layer.provide(catalogOf(mannerOf)),
+    Layer.provide(catalogOf(protocolOf)),
     Layer.provideMerge(Sandbox.layer),
     Layer.provideMerge(Logger.layer([]))
   )

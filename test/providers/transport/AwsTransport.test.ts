@@ -6,7 +6,7 @@ import { TestClock } from "effect/testing"
 import { failureOfResponse } from "../../../src/providers/protocols/bedrock-converse/Errors.ts"
 import * as AwsSignature from "../../../src/providers/transport/AwsSignature.ts"
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
-import { message } from "../../../src/sandbox/protocols/bedrock-converse/Response.ts"
+import { eventMessage } from "../../../src/sandbox/protocols/bedrock-converse/Response.ts"
 import * as Fake from "../../support/fake-provider/FakeProvider.ts"
 import { accountAt } from "../dispatch/FakeTargets.ts"
 import { failureTag } from "../protocols/wire.ts"
@@ -67,7 +67,7 @@ describe("HttpTransport with an AWS account", () => {
 
   it.live("reads a binary stream, however it is split into packets", () =>
     Effect.gen(function* () {
-      const bytes = Buffer.concat([message("event", "a", { one: 1 }), message("exception", "bException", {})])
+      const bytes = Buffer.concat([eventMessage("event", "a", { one: 1 }), eventMessage("exception", "bException", {})])
       const { opened } = yield* openStream(binary(bytes.subarray(0, 70), bytes.subarray(70)))
       assert.strictEqual(opened._tag, "Success")
       if (opened._tag === "Failure" || opened.success._tag === "Json") return assert.fail("no frames")

@@ -3,7 +3,7 @@
  * for suites that break it on its way. The compiler refuses a protocol that is missing here.
  */
 import type { ChatProtocolName } from "../../../src/catalog/Model.ts"
-import { message as eventMessage } from "../../../src/sandbox/protocols/bedrock-converse/Response.ts"
+import { eventMessage } from "../../../src/sandbox/protocols/bedrock-converse/Response.ts"
 import { type Behaviour, dataEvent, type Json, namedEvent, reply, streams } from "./Behaviours.ts"
 
 export interface AnswerOptions {

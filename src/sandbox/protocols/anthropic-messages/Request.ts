@@ -1,11 +1,11 @@
 /**
- * Reads a request as an Anthropic Messages server would. It refuses a thinking block whose signature the sandbox did
- * not make, so that a gateway which loses or changes thinking blocks is found out here.
+ * Reads requests as an Anthropic Messages server does. A thinking block is refused unless the sandbox itself signed it,
+ * which reveals a gateway that loses or changes thinking blocks.
  */
 import { Option, Result, Schema } from "effect"
 
-import { sandboxDigest } from "../../Digest.ts"
-import { type Breakpoint, type Prompt, schemaAskedFor } from "../../Prompt.ts"
+import { thinkingSignature } from "../../Digest.ts"
+import { type CacheBreakpoint, type SimulatedRequest, requestedSchema } from "../../SimulatedRequest.ts"
 
 const Record = Schema.Record(Schema.String, Schema.Unknown)
 const CacheControl = Schema.optional(
@@ -56,8 +56,8 @@ const blocksOf = (content: typeof Content.Type | undefined): ReadonlyArray<Block
 
 const textOf = (blocks: ReadonlyArray<Block>): string => blocks.map(({ text }) => text ?? "").join("")
 
-/** The prompt of a request body, or what is wrong with it. */
-export const read = (body: unknown): Result.Result<Prompt, string> => {
+/** The request of a body, or the message of the error that refuses it. */
+export const readRequest = (body: unknown): Result.Result<SimulatedRequest, string> => {
   const request = Option.getOrUndefined(decode(body))
   if (request === undefined) return Result.fail("messages: the body is not a Messages request")
   const fault = faultOf(request)
@@ -70,37 +70,37 @@ export const read = (body: unknown): Result.Result<Prompt, string> => {
   return Result.succeed({
     model: request.model,
     stream: request.stream ?? false,
-    messages: turns.length,
-    text: segmentsOf(request).join(""),
-    breakpoints: breakpointsOf(request),
+    messageCount: turns.length,
+    promptText: segmentsOf(request).join(""),
+    cacheBreakpoints: breakpointsOf(request),
     lastUserText: asked === undefined ? "" : textOf(asked.blocks.filter(({ type }) => type === "text")),
     toolResult: result === undefined ? undefined : resultText(result.content),
-    images: blocks.filter(({ type }) => type === "image").length,
-    audios: 0,
+    imageCount: blocks.filter(({ type }) => type === "image").length,
+    audioCount: 0,
     tools: (request.tools ?? []).map((tool) => ({ name: tool.name, schema: tool.input_schema })),
     toolChoice: choiceOf(request),
-    parallelCalls: request.tool_choice?.disable_parallel_tool_use !== true,
-    answerSchema: request.output_config?.format?.schema ?? schemaAskedFor(textOf(blocksOf(request.system))),
-    thinks: isThinking(request),
+    parallelToolCalls: request.tool_choice?.disable_parallel_tool_use !== true,
+    responseSchema: request.output_config?.format?.schema ?? requestedSchema(textOf(blocksOf(request.system))),
+    reasons: wantsReasoning(request),
     maxTokens: request.max_tokens,
-    stop: request.stop_sequences ?? []
+    stopSequences: request.stop_sequences ?? []
   })
 }
 
 const resultText = (content: unknown): string => (typeof content === "string" ? content : JSON.stringify(content ?? ""))
 
-const isThinking = ({ thinking }: Request): boolean => thinking !== undefined && thinking.type !== "disabled"
+const wantsReasoning = ({ thinking }: Request): boolean => thinking !== undefined && thinking.type !== "disabled"
 
-const choiceOf = ({ tool_choice: choice }: Request): Prompt["toolChoice"] => {
+const choiceOf = ({ tool_choice: choice }: Request): SimulatedRequest["toolChoice"] => {
   if (choice === undefined || choice.type === "auto") return "auto"
   if (choice.type === "none") return "none"
   return choice.type === "tool" ? { name: choice.name ?? "" } : "required"
 }
 
-/** What the real server would refuse and a gateway could get wrong. */
+/** The message for a request that the real server would refuse, for the faults that a gateway is likely to make. */
 const faultOf = (request: Request): string | undefined => {
   const choice = request.tool_choice?.type
-  if (isThinking(request) && (choice === "any" || choice === "tool")) {
+  if (wantsReasoning(request) && (choice === "any" || choice === "tool")) {
     return "Thinking may not be enabled when tool_choice forces tool use."
   }
   for (const [index, { role, content }] of request.messages.entries()) {
@@ -109,7 +109,7 @@ const faultOf = (request: Request): string | undefined => {
       return `messages.${index}: text content blocks must be non-empty`
     }
     const forged = blocks.findIndex(
-      (block) => block.type === "thinking" && block.signature !== signatureOf(block.thinking ?? "")
+      (block) => block.type === "thinking" && block.signature !== thinkingSignature(block.thinking ?? "")
     )
     if (forged >= 0) return `messages.${index}.content.${forged}: Invalid \`signature\` in \`thinking\` block`
     const startsWithCall =
@@ -121,10 +121,7 @@ const faultOf = (request: Request): string | undefined => {
   return undefined
 }
 
-/** Signs a thinking block: by its text alone. */
-export const signatureOf = (thinking: string): string => `sandbox-${sandboxDigest(thinking, 48)}`
-
-/** The prompt in the order in which a cache sees it: tools, system, messages, one segment per block. */
+/** The prompt in the order of the cache: tools, system, messages, with one segment for each block. */
 const segmentsOf = (request: Request): ReadonlyArray<string> => markedSegments(request).map(({ text }) => text)
 
 const markedSegments = (request: Request) =>
@@ -134,7 +131,7 @@ const markedSegments = (request: Request) =>
     ...request.messages.flatMap(({ content }) => blocksOf(content))
   ].map(({ cache_control: control, ...block }) => ({ text: JSON.stringify(block), control: control ?? undefined }))
 
-const breakpointsOf = (request: Request): ReadonlyArray<Breakpoint> => {
+const breakpointsOf = (request: Request): ReadonlyArray<CacheBreakpoint> => {
   let prefix = ""
   const segments = markedSegments(request)
   return segments.flatMap(({ text, control }, index) => {

@@ -1,10 +1,19 @@
-/** The sandbox as an Anthropic Messages server. */
+/** The sandbox as an Anthropic Messages server: replies become messages, or the named events of a stream. */
 import type { JsonObject } from "../../../domain/JsonObject.ts"
-import type { Prompt, Reply } from "../../Prompt.ts"
-import { type SimulatedError, frame, halves, type StreamPiece, type SimulatedProtocol } from "../../Wire.ts"
-import { read, signatureOf } from "./Request.ts"
+import { thinkingSignature } from "../../Digest.ts"
+import {
+  type ErrorReply,
+  type SimulatedError,
+  serverSentEvent,
+  halves,
+  type SimulatedEvent,
+  type SimulatedProtocol
+} from "../../SimulatedProtocol.ts"
+import type { SimulatedReply } from "../../SimulatedReply.ts"
+import type { SimulatedRequest } from "../../SimulatedRequest.ts"
+import { readRequest } from "./Request.ts"
 
-const inputUsage = ({ promptTokens: tokens }: Reply): JsonObject => ({
+const inputUsage = ({ promptTokens: tokens }: SimulatedReply): JsonObject => ({
   input_tokens: tokens.fresh,
   cache_read_input_tokens: tokens.cacheRead,
   cache_creation_input_tokens: tokens.cacheWrite5m + tokens.cacheWrite1h,
@@ -19,28 +28,28 @@ const stopReasons = {
   length: "max_tokens",
   tool_calls: "tool_use",
   content_filter: "refusal"
-} as const satisfies Record<Reply["finish"], string>
+} as const satisfies Record<SimulatedReply["finishReason"], string>
 
-const stopOf = ({ finish, stoppedAt }: Reply): JsonObject => ({
-  stop_reason: stoppedAt === undefined ? stopReasons[finish] : "stop_sequence",
-  stop_sequence: stoppedAt ?? null
+const stopOf = ({ finishReason, stopSequence }: SimulatedReply): JsonObject => ({
+  stop_reason: stopSequence === undefined ? stopReasons[finishReason] : "stop_sequence",
+  stop_sequence: stopSequence ?? null
 })
 
-const head = (prompt: Prompt, reply: Reply): JsonObject => ({
+const head = (request: SimulatedRequest, reply: SimulatedReply): JsonObject => ({
   id: `msg_${reply.id}`,
   type: "message",
   role: "assistant",
-  model: prompt.model
+  model: request.model
 })
 
-const answer = (prompt: Prompt, reply: Reply): JsonObject => {
-  const thinking = reply.thinking.join("")
+const body = (request: SimulatedRequest, reply: SimulatedReply): JsonObject => {
+  const thinking = reply.reasoning.join("")
   return {
-    ...head(prompt, reply),
+    ...head(request, reply),
     content: [
-      ...(thinking === "" ? [] : [{ type: "thinking", thinking, signature: signatureOf(thinking) }]),
+      ...(thinking === "" ? [] : [{ type: "thinking", thinking, signature: thinkingSignature(thinking) }]),
       ...(reply.text.length === 0 ? [] : [{ type: "text", text: reply.text.join("") }]),
-      ...reply.calls.map((call) => ({
+      ...reply.toolCalls.map((call) => ({
         type: "tool_use",
         id: `toolu_${call.id}`,
         name: call.name,
@@ -52,20 +61,20 @@ const answer = (prompt: Prompt, reply: Reply): JsonObject => {
   }
 }
 
-const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<StreamPiece> => {
-  const event = (type: string, fields: JsonObject = {}): StreamPiece => ({
-    frame: frame({ type, ...fields }, type),
+const events = (request: SimulatedRequest, reply: SimulatedReply): ReadonlyArray<SimulatedEvent> => {
+  const event = (type: string, fields: JsonObject = {}): SimulatedEvent => ({
+    frame: serverSentEvent({ type, ...fields }, type),
     isToken: false
   })
-  const token = (index: number, delta: JsonObject): StreamPiece => ({
+  const token = (index: number, delta: JsonObject): SimulatedEvent => ({
     ...event("content_block_delta", { index, delta }),
     isToken: true
   })
   let index = -1
   const block = (
     content: JsonObject,
-    deltas: (index: number) => ReadonlyArray<StreamPiece>
-  ): ReadonlyArray<StreamPiece> => {
+    deltas: (index: number) => ReadonlyArray<SimulatedEvent>
+  ): ReadonlyArray<SimulatedEvent> => {
     index++
     return [
       event("content_block_start", { index, content_block: content }),
@@ -73,15 +82,15 @@ const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<StreamPiece> => {
       event("content_block_stop", { index })
     ]
   }
-  const signature = signatureOf(reply.thinking.join(""))
-  const thinking = (at: number): ReadonlyArray<StreamPiece> => [
-    ...reply.thinking.map((text) => token(at, { type: "thinking_delta", thinking: text })),
+  const signature = thinkingSignature(reply.reasoning.join(""))
+  const thinking = (at: number): ReadonlyArray<SimulatedEvent> => [
+    ...reply.reasoning.map((text) => token(at, { type: "thinking_delta", thinking: text })),
     event("content_block_delta", { index: at, delta: { type: "signature_delta", signature } })
   ]
   return [
     event("message_start", {
       message: {
-        ...head(prompt, reply),
+        ...head(request, reply),
         content: [],
         stop_reason: null,
         stop_sequence: null,
@@ -89,11 +98,11 @@ const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<StreamPiece> => {
       }
     }),
     event("ping"),
-    ...(reply.thinking.length === 0 ? [] : block({ type: "thinking", thinking: "", signature: "" }, thinking)),
+    ...(reply.reasoning.length === 0 ? [] : block({ type: "thinking", thinking: "", signature: "" }, thinking)),
     ...(reply.text.length === 0
       ? []
       : block({ type: "text", text: "" }, (at) => reply.text.map((text) => token(at, { type: "text_delta", text })))),
-    ...reply.calls.flatMap((call) =>
+    ...reply.toolCalls.flatMap((call) =>
       block({ type: "tool_use", id: `toolu_${call.id}`, name: call.name, input: {} }, (at) =>
         halves(call.arguments).map((half) => token(at, { type: "input_json_delta", partial_json: half }))
       )
@@ -115,16 +124,16 @@ const typesByStatus: { readonly [status: number]: string } = {
 }
 
 const errorOf = (
-  complaint: SimulatedError
+  error: SimulatedError
 ): { readonly status: number; readonly type: string; readonly message: string } => {
-  switch (complaint._tag) {
+  switch (error._tag) {
     case "Status": {
-      const { status } = complaint
+      const { status } = error
       const type = typesByStatus[status] ?? (status < 500 ? "invalid_request_error" : "api_error")
       return { status, type, message: `The sandbox was asked for status ${status}.` }
     }
     case "Invalid":
-      return { status: 400, type: "invalid_request_error", message: complaint.message }
+      return { status: 400, type: "invalid_request_error", message: error.message }
     case "Overloaded":
       return { status: 529, type: "overloaded_error", message: "Overloaded" }
     case "Quota":
@@ -138,17 +147,17 @@ const errorOf = (
   }
 }
 
-const complain = (complaint: SimulatedError): { readonly status: number; readonly body: JsonObject } => {
-  const { status, ...error } = errorOf(complaint)
+const errorReply = (simulated: SimulatedError): ErrorReply => {
+  const { status, ...error } = errorOf(simulated)
   return { status, body: { type: "error", error, request_id: "req_sandbox" } }
 }
 
-export const anthropicWire: SimulatedProtocol = {
-  base: "/anthropic",
+export const simulatedProtocol: SimulatedProtocol = {
+  basePath: "/anthropic",
   path: "/anthropic/v1/messages",
-  read,
-  answer,
-  pieces,
-  complain,
-  complainInStream: (complaint) => frame(complain(complaint).body, "error")
+  readRequest,
+  body,
+  events,
+  error: errorReply,
+  errorEvent: (error) => serverSentEvent(errorReply(error).body, "error")
 }

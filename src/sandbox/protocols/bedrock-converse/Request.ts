@@ -1,11 +1,11 @@
 /**
- * Reads a request as Bedrock's Converse would: user first, roles in turn, no blank texts, every call with its result,
- * tools declared wherever they were used. It refuses a signature that the sandbox did not make.
+ * Reads requests as Bedrock's Converse API does: roles alternate and begin with the user, texts are not blank, every
+ * tool call has its result, and tools that were used are declared. A signature is refused unless the sandbox made it.
  */
 import { Option, Result, Schema } from "effect"
 
-import { type Breakpoint, type Prompt, schemaAskedFor } from "../../Prompt.ts"
-import { signatureOf } from "../anthropic-messages/Request.ts"
+import { thinkingSignature } from "../../Digest.ts"
+import { type CacheBreakpoint, type SimulatedRequest, requestedSchema } from "../../SimulatedRequest.ts"
 
 const Record = Schema.Record(Schema.String, Schema.Unknown)
 const CachePoint = Schema.Struct({
@@ -87,12 +87,15 @@ type Request = typeof Request.Type
 
 const decode = Schema.decodeUnknownOption(Request)
 
-/** The model's id is percent-encoded: it may have colons and slashes. */
-const place = /\/model\/([^/]+)\/converse(-stream)?$/
+/** The id of the model is percent-encoded, because it may contain colons and slashes. */
+const converseTarget = /\/model\/([^/]+)\/converse(-stream)?$/
 
-/** The prompt of a request, or what is wrong with it. Model and kind of answer are in the path. */
-export const read = (body: unknown, target: string): Result.Result<Prompt, string> => {
-  const [, model, streaming] = place.exec(target) ?? []
+/**
+ * The request of a body, or the message of the error that refuses it. The model, and whether to stream, are in the
+ * path.
+ */
+export const readRequest = (body: unknown, target: string): Result.Result<SimulatedRequest, string> => {
+  const [, model, streaming] = converseTarget.exec(target) ?? []
   const request = Option.getOrUndefined(decode(body))
   if (request === undefined || model === undefined) return Result.fail("The body is not a Converse request.")
   const fault = faultOf(request)
@@ -105,51 +108,51 @@ export const read = (body: unknown, target: string): Result.Result<Prompt, strin
   return Result.succeed({
     model: name,
     stream: streaming !== undefined,
-    messages: messages.length,
-    text: segmentsOf(request)
+    messageCount: messages.length,
+    promptText: segmentsOf(request)
       .map(({ text }) => text)
       .join(""),
-    breakpoints: breakpointsOf(request, name),
+    cacheBreakpoints: breakpointsOf(request, name),
     lastUserText: (asked?.content ?? []).map(({ text }) => text ?? "").join(""),
     toolResult: result && result.content.map(({ text }) => text ?? "").join(""),
-    images: messages.flatMap(({ content }) => content.filter(({ image }) => image !== undefined)).length,
-    audios: 0,
+    imageCount: messages.flatMap(({ content }) => content.filter(({ image }) => image !== undefined)).length,
+    audioCount: 0,
     tools: (request.toolConfig?.tools ?? []).map(({ toolSpec: { inputSchema, name } }) => ({
       name,
       schema: inputSchema.json
     })),
     toolChoice: choiceOf(request),
-    parallelCalls: true,
-    answerSchema:
+    parallelToolCalls: true,
+    responseSchema:
       request.outputConfig?.textFormat.structure.jsonSchema.schema ??
-      schemaAskedFor((request.system ?? []).map(({ text }) => text ?? "").join("")),
-    thinks: isThinking(request),
+      requestedSchema((request.system ?? []).map(({ text }) => text ?? "").join("")),
+    reasons: wantsReasoning(request),
     maxTokens: request.inferenceConfig?.maxTokens,
-    stop: request.inferenceConfig?.stopSequences ?? []
+    stopSequences: request.inferenceConfig?.stopSequences ?? []
   })
 }
 
-const isThinking = ({ additionalModelRequestFields: fields }: Request): boolean =>
+const wantsReasoning = ({ additionalModelRequestFields: fields }: Request): boolean =>
   [fields?.thinking, fields?.reasoningConfig].some((kind) => kind !== undefined && kind.type !== "disabled")
 
-const choiceOf = ({ toolConfig }: Request): Prompt["toolChoice"] => {
+const choiceOf = ({ toolConfig }: Request): SimulatedRequest["toolChoice"] => {
   if (toolConfig?.toolChoice?.tool !== undefined) return { name: toolConfig.toolChoice.tool.name }
   return toolConfig?.toolChoice?.any === undefined ? "auto" : "required"
 }
 
-/** What the real server would refuse and a gateway could get wrong. */
+/** The message for a request that the real server would refuse, for the faults that a gateway is likely to make. */
 const faultOf = (request: Request): string | undefined => {
   const { additionalModelRequestFields: fields, messages, system, toolConfig } = request
   const usesTools = messages.some(({ content }) => content.some(({ toolResult, toolUse }) => toolUse ?? toolResult))
   if (usesTools && toolConfig === undefined) return "toolConfig must be defined beside toolUse and toolResult blocks."
-  if (isThinking(request) && fields?.thinking !== undefined && choiceOf(request) !== "auto")
+  if (wantsReasoning(request) && fields?.thinking !== undefined && choiceOf(request) !== "auto")
     return "Thinking may not be enabled when tool_choice forces tool use."
   if (system?.some(isBlank) === true) return "A text of system is blank."
   for (const [index, { content, role }] of messages.entries()) {
     if (role !== (index % 2 === 0 ? "user" : "assistant")) return `messages.${index}: roles must alternate, user first.`
     if (content.some(isBlank)) return `messages.${index}: a text is blank.`
     const signed = content.map(({ reasoningContent }) => reasoningContent?.reasoningText)
-    if (signed.some((block) => block !== undefined && block.signature !== signatureOf(block.text)))
+    if (signed.some((block) => block !== undefined && block.signature !== thinkingSignature(block.text)))
       return `messages.${index}: Invalid \`signature\` in \`thinking\` block`
     const called = content.flatMap(({ toolUse }) => toolUse?.toolUseId ?? [])
     const answered = (messages[index + 1]?.content ?? []).flatMap(({ toolResult }) => toolResult?.toolUseId ?? [])
@@ -167,7 +170,7 @@ interface Segment {
   readonly point: typeof CachePoint.Type | undefined
 }
 
-/** The prompt in the order in which a cache sees it. */
+/** The prompt in the order of the cache: tools, system, messages. */
 const segmentsOf = ({ messages, system, toolConfig }: Request): ReadonlyArray<Segment> => [
   ...(toolConfig?.tools ?? []).map((tool) => ({ text: JSON.stringify(tool), point: undefined })),
   ...[...(system ?? []), ...messages.flatMap(({ content }) => content)].map(({ cachePoint: point, ...block }) => ({
@@ -176,7 +179,7 @@ const segmentsOf = ({ messages, system, toolConfig }: Request): ReadonlyArray<Se
   }))
 ]
 
-const breakpointsOf = (request: Request, model: string): ReadonlyArray<Breakpoint> => {
+const breakpointsOf = (request: Request, model: string): ReadonlyArray<CacheBreakpoint> => {
   let prefix = ""
   return segmentsOf(request).flatMap(({ point, text }) => {
     prefix += text

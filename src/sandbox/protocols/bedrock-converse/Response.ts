@@ -1,11 +1,21 @@
-/** The sandbox as Bedrock's Converse, whose streams are binary messages in place of server-sent events. */
+/**
+ * The sandbox as a server of Bedrock's Converse API: replies become Converse responses, or the binary messages of an
+ * AWS event stream in place of server-sent events.
+ */
 import { EventStreamCodec } from "@smithy/eventstream-codec"
 
 import type { JsonObject } from "../../../domain/JsonObject.ts"
-import type { Prompt, Reply } from "../../Prompt.ts"
-import { type SimulatedError, halves, type StreamPiece, type SimulatedProtocol } from "../../Wire.ts"
-import { signatureOf } from "../anthropic-messages/Request.ts"
-import { read } from "./Request.ts"
+import { thinkingSignature } from "../../Digest.ts"
+import {
+  type ErrorReply,
+  type SimulatedError,
+  halves,
+  type SimulatedEvent,
+  type SimulatedProtocol
+} from "../../SimulatedProtocol.ts"
+import type { SimulatedReply } from "../../SimulatedReply.ts"
+import type { SimulatedRequest } from "../../SimulatedRequest.ts"
+import { readRequest } from "./Request.ts"
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -14,8 +24,8 @@ const codec = new EventStreamCodec(
   (text) => encoder.encode(text)
 )
 
-/** One message of an event stream. */
-export const message = (kind: "event" | "exception", type: string, payload: JsonObject): Uint8Array =>
+/** One message of an AWS event stream. */
+export const eventMessage = (kind: "event" | "exception", type: string, payload: JsonObject): Uint8Array =>
   codec.encode({
     headers: {
       [`:${kind}-type`]: { type: "string", value: type },
@@ -25,7 +35,7 @@ export const message = (kind: "event" | "exception", type: string, payload: Json
     body: encoder.encode(JSON.stringify(payload))
   })
 
-const usageOf = ({ outputTokens, promptTokens: tokens }: Reply): JsonObject => {
+const usageOf = ({ outputTokens, promptTokens: tokens }: SimulatedReply): JsonObject => {
   const cacheWrite = tokens.cacheWrite5m + tokens.cacheWrite1h
   return {
     inputTokens: tokens.fresh,
@@ -45,19 +55,19 @@ const stopReasons = {
   length: "max_tokens",
   tool_calls: "tool_use",
   content_filter: "content_filtered"
-} as const satisfies Record<Reply["finish"], string>
+} as const satisfies Record<SimulatedReply["finishReason"], string>
 
-const stopOf = ({ finish, stoppedAt }: Reply): string =>
-  stoppedAt === undefined ? stopReasons[finish] : "stop_sequence"
+const stopOf = ({ finishReason, stopSequence }: SimulatedReply): string =>
+  stopSequence === undefined ? stopReasons[finishReason] : "stop_sequence"
 
 const metrics = { latencyMs: 1 }
 
-const answer = (_prompt: Prompt, reply: Reply): JsonObject => {
-  const text = reply.thinking.join("")
+const body = (_request: SimulatedRequest, reply: SimulatedReply): JsonObject => {
+  const text = reply.reasoning.join("")
   const content = [
-    ...(text === "" ? [] : [{ reasoningContent: { reasoningText: { text, signature: signatureOf(text) } } }]),
+    ...(text === "" ? [] : [{ reasoningContent: { reasoningText: { text, signature: thinkingSignature(text) } } }]),
     ...(reply.text.length === 0 ? [] : [{ text: reply.text.join("") }]),
-    ...reply.calls.map((call) => ({
+    ...reply.toolCalls.map((call) => ({
       toolUse: { toolUseId: `tooluse_${call.id}`, name: call.name, input: JSON.parse(call.arguments) }
     }))
   ]
@@ -69,29 +79,31 @@ const answer = (_prompt: Prompt, reply: Reply): JsonObject => {
   }
 }
 
-const pieces = (_prompt: Prompt, reply: Reply): ReadonlyArray<StreamPiece<Uint8Array>> => {
-  // Every payload is padded, so that its length does not tell what it says.
-  const event = (type: string, payload: JsonObject): StreamPiece<Uint8Array> => ({
-    frame: message("event", type, { ...payload, p: "abcdefgh" }),
+const events = (_request: SimulatedRequest, reply: SimulatedReply): ReadonlyArray<SimulatedEvent<Uint8Array>> => {
+  // Bedrock pads every payload, so that its length does not reveal its content.
+  const event = (type: string, payload: JsonObject): SimulatedEvent<Uint8Array> => ({
+    frame: eventMessage("event", type, { ...payload, p: "abcdefgh" }),
     isToken: false
   })
   let index = -1
-  const delta = (part: JsonObject): StreamPiece<Uint8Array> =>
+  const delta = (part: JsonObject): SimulatedEvent<Uint8Array> =>
     event("contentBlockDelta", { contentBlockIndex: index, delta: part })
-  const token = (part: JsonObject): StreamPiece<Uint8Array> => ({ ...delta(part), isToken: true })
-  const block = (deltas: () => ReadonlyArray<StreamPiece<Uint8Array>>): ReadonlyArray<StreamPiece<Uint8Array>> => {
+  const token = (part: JsonObject): SimulatedEvent<Uint8Array> => ({ ...delta(part), isToken: true })
+  const block = (
+    deltas: () => ReadonlyArray<SimulatedEvent<Uint8Array>>
+  ): ReadonlyArray<SimulatedEvent<Uint8Array>> => {
     index++
     return [...deltas(), event("contentBlockStop", { contentBlockIndex: index })]
   }
   const thinking = () => [
-    ...reply.thinking.map((text) => token({ reasoningContent: { text } })),
-    delta({ reasoningContent: { signature: signatureOf(reply.thinking.join("")) } })
+    ...reply.reasoning.map((text) => token({ reasoningContent: { text } })),
+    delta({ reasoningContent: { signature: thinkingSignature(reply.reasoning.join("")) } })
   ]
   return [
     event("messageStart", { role: "assistant" }),
-    ...(reply.thinking.length === 0 ? [] : block(thinking)),
+    ...(reply.reasoning.length === 0 ? [] : block(thinking)),
     ...(reply.text.length === 0 ? [] : block(() => reply.text.map((text) => token({ text })))),
-    ...reply.calls.flatMap(({ arguments: written, id, name }) =>
+    ...reply.toolCalls.flatMap(({ arguments: written, id, name }) =>
       block(() => [
         event("contentBlockStart", {
           contentBlockIndex: index,
@@ -121,15 +133,15 @@ interface Exception {
   readonly message: string
 }
 
-const exceptionOf = (complaint: SimulatedError): Exception => {
-  switch (complaint._tag) {
+const exceptionOf = (error: SimulatedError): Exception => {
+  switch (error._tag) {
     case "Status": {
-      const { status } = complaint
+      const { status } = error
       const name = namesByStatus[status] ?? (status < 500 ? "ValidationException" : "InternalServerException")
       return { status, name, message: `The sandbox was asked for status ${status}.` }
     }
     case "Invalid":
-      return { status: 400, name: "ValidationException", message: complaint.message }
+      return { status: 400, name: "ValidationException", message: error.message }
     case "Overloaded":
       return { status: 503, name: "ServiceUnavailableException", message: "Bedrock is unable to process your request." }
     case "Quota":
@@ -139,8 +151,8 @@ const exceptionOf = (complaint: SimulatedError): Exception => {
   }
 }
 
-const complain = (complaint: SimulatedError) => {
-  const { message, name, status } = exceptionOf(complaint)
+const errorReply = (error: SimulatedError): ErrorReply => {
+  const { message, name, status } = exceptionOf(error)
   return {
     status,
     headers: { "x-amzn-errortype": `${name}:http://internal.amazon.com/` },
@@ -148,16 +160,16 @@ const complain = (complaint: SimulatedError) => {
   }
 }
 
-export const bedrockWire: SimulatedProtocol<Uint8Array> = {
-  base: "/bedrock",
+export const simulatedProtocol: SimulatedProtocol<Uint8Array> = {
+  basePath: "/bedrock",
   path: "/bedrock/model/:model/:method",
-  media: "application/vnd.amazon.eventstream",
-  read,
-  answer,
-  pieces,
-  complain,
-  complainInStream: (complaint) => {
-    const { message: text, name } = exceptionOf(complaint)
-    return message("exception", `${name.slice(0, 1).toLowerCase()}${name.slice(1)}`, { message: text })
+  streamMediaType: "application/vnd.amazon.eventstream",
+  readRequest,
+  body,
+  events,
+  error: errorReply,
+  errorEvent: (error) => {
+    const { message: text, name } = exceptionOf(error)
+    return eventMessage("exception", `${name.slice(0, 1).toLowerCase()}${name.slice(1)}`, { message: text })
   }
 }

@@ -1,11 +1,12 @@
 /**
- * Reads a request as a Gemini server would. It refuses signatures that the sandbox did not make, Gemini 3 calls without
- * one, and results that do not match their calls, so that a gateway which loses or shuffles them is found out here.
+ * Reads requests as a Gemini server does. Signatures that the sandbox did not make are refused, and so are function
+ * calls of Gemini 3 without one and results that do not match their calls, which reveals a gateway that loses or
+ * reorders them.
  */
 import { Option, Result, Schema } from "effect"
 
 import { sandboxDigest } from "../../Digest.ts"
-import type { Prompt } from "../../Prompt.ts"
+import type { SimulatedRequest } from "../../SimulatedRequest.ts"
 
 const Record = Schema.Record(Schema.String, Schema.Unknown)
 const Part = Schema.Struct({
@@ -57,15 +58,18 @@ type Request = typeof Request.Type
 
 const decode = Schema.decodeUnknownOption(Request)
 
-const target = /\/models\/([^/?]+):(generateContent|streamGenerateContent\?alt=sse)$/
+const generateTarget = /\/models\/([^/?]+):(generateContent|streamGenerateContent\?alt=sse)$/
 
-/** The prompt of a request, or what is wrong with it. Model and kind of answer are in the path. */
-export const read = (body: unknown, path: string): Result.Result<Prompt, string> => {
-  const [, model = "", method] = target.exec(path) ?? []
+/**
+ * The request of a body, or the message of the error that refuses it. The model, and whether to stream, are in the
+ * path.
+ */
+export const readRequest = (body: unknown, target: string): Result.Result<SimulatedRequest, string> => {
+  const [, model = "", method] = generateTarget.exec(target) ?? []
   if (method === undefined) return Result.fail("The sandbox generates content, plain or as a stream with alt=sse.")
   const request = Option.getOrUndefined(decode(body))
   if (request === undefined) return Result.fail("Invalid JSON payload received. It is not a generateContent request.")
-  const fault = faultOf(request, isThird(model))
+  const fault = faultOf(request, isGemini3OrLater(model))
   if (fault !== undefined) return Result.fail(fault)
   const { contents, generationConfig: config = {}, systemInstruction, tools = [] } = request
   const functions = tools.flatMap(({ functionDeclarations }) => functionDeclarations)
@@ -75,50 +79,50 @@ export const read = (body: unknown, path: string): Result.Result<Prompt, string>
   return Result.succeed({
     model,
     stream: method !== "generateContent",
-    messages: contents.length,
-    text: JSON.stringify([systemInstruction, tools, contents]),
-    breakpoints: [],
-    lastUserText: textOf(contents.findLast(isAsked)?.parts ?? []),
+    messageCount: contents.length,
+    promptText: JSON.stringify([systemInstruction, tools, contents]),
+    cacheBreakpoints: [],
+    lastUserText: textOf(contents.findLast(isUserMessage)?.parts ?? []),
     toolResult: response === undefined ? undefined : resultOf(response.response),
-    images: media.filter((type) => type.startsWith("image/")).length,
-    audios: media.filter((type) => type.startsWith("audio/")).length,
+    imageCount: media.filter((type) => type.startsWith("image/")).length,
+    audioCount: media.filter((type) => type.startsWith("audio/")).length,
     tools: functions.map(({ name, parametersJsonSchema }) => ({ name, schema: parametersJsonSchema ?? {} })),
     toolChoice: choiceOf(request),
-    parallelCalls: true,
-    answerSchema: config.responseMimeType === "application/json" ? (config.responseJsonSchema ?? {}) : undefined,
-    thinks: thinking?.includeThoughts === true && thinking.thinkingBudget !== 0,
+    parallelToolCalls: true,
+    responseSchema: config.responseMimeType === "application/json" ? (config.responseJsonSchema ?? {}) : undefined,
+    reasons: thinking?.includeThoughts === true && thinking.thinkingBudget !== 0,
     maxTokens: config.maxOutputTokens,
-    stop: config.stopSequences ?? []
+    stopSequences: config.stopSequences ?? []
   })
 }
 
 const textOf = (parts: ReadonlyArray<Part>): string => parts.map(({ text }) => text ?? "").join("")
 
-/** True for what a user asked; results of tools go on with what was asked before. */
-const isAsked = ({ parts, role }: typeof Content.Type): boolean =>
+/** True for a message of the user. The results of tools have the same role and belong to the message before them. */
+const isUserMessage = ({ parts, role }: typeof Content.Type): boolean =>
   role === "user" && parts.some(({ text }) => text !== undefined)
 
 const resultOf = (response: typeof Record.Type): string =>
   typeof response["output"] === "string" ? response["output"] : JSON.stringify(response)
 
-const choiceOf = ({ toolConfig }: Request): Prompt["toolChoice"] => {
+const choiceOf = ({ toolConfig }: Request): SimulatedRequest["toolChoice"] => {
   const { allowedFunctionNames: names = [], mode = "AUTO" } = toolConfig?.functionCallingConfig ?? {}
   if (mode !== "ANY") return mode === "NONE" ? "none" : "auto"
   return names[0] === undefined ? "required" : { name: names[0] }
 }
 
-const isThird = (model: string): boolean => /^gemini-(?:[3-9]|\d\d)/.test(model)
+const isGemini3OrLater = (model: string): boolean => /^gemini-(?:[3-9]|\d\d)/.test(model)
 
-/** What the real server would refuse and a gateway could get wrong. */
-const faultOf = (request: Request, third: boolean): string | undefined => {
+/** The message for a request that the real server would refuse, for the faults that a gateway is likely to make. */
+const faultOf = (request: Request, isGemini3: boolean): string | undefined => {
   const { contents, generationConfig: config, tools = [] } = request
   const thinking = config?.thinkingConfig
   if (thinking?.thinkingBudget !== undefined && thinking.thinkingLevel !== undefined)
     return "You can only set only one of thinking budget and thinking level."
   if (tools.length > 1) return "Multiple tools are not supported: put all functions into one."
-  if (!third && tools.length > 0 && config?.responseMimeType === "application/json")
+  if (!isGemini3 && tools.length > 0 && config?.responseMimeType === "application/json")
     return "Function calling with a response mime type: 'application/json' is unsupported"
-  const turn = contents.findLastIndex(isAsked)
+  const lastUserMessage = contents.findLastIndex(isUserMessage)
   for (const [index, { parts, role }] of contents.entries()) {
     if (parts.some((part) => part.text === "" && part.thoughtSignature === undefined))
       return `contents[${index}].parts: required oneof field 'data' must have one initialized field`
@@ -128,7 +132,7 @@ const faultOf = (request: Request, third: boolean): string | undefined => {
     if (calls.length > 0 && calls.join() !== answers.join())
       return "The number of function response parts must equal the number of function call parts of the call turn."
     const first = parts.find(({ functionCall }) => functionCall !== undefined)
-    if (third && index > turn && first !== undefined && first.thoughtSignature === undefined)
+    if (isGemini3 && index > lastUserMessage && first !== undefined && first.thoughtSignature === undefined)
       return "Function call is missing a thought_signature in functionCall parts."
   }
   return undefined
@@ -140,8 +144,8 @@ const namesIn = (parts: ReadonlyArray<Part>, kind: "functionCall" | "functionRes
 const isForged = (part: Part): boolean =>
   part.thoughtSignature !== undefined &&
   part.thoughtSignature !== "skip_thought_signature_validator" &&
-  part.thoughtSignature !== signatureOf(part)
+  part.thoughtSignature !== partSignature(part)
 
-/** Signs a part: by what it says alone. */
-export const signatureOf = ({ functionCall, text }: Pick<Part, "functionCall" | "text">): string =>
+/** The signature of a part, which depends on its content alone. */
+export const partSignature = ({ functionCall, text }: Pick<Part, "functionCall" | "text">): string =>
   sandboxDigest(JSON.stringify([text, functionCall?.name, functionCall?.args]), 48)

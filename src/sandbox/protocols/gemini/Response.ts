@@ -1,21 +1,36 @@
-/** The sandbox as a Gemini server. Signatures come on the first call, and after thought-out text on an empty part. */
+/**
+ * The sandbox as a Gemini server: replies become candidates, plain or chunk by chunk. A signature is on the first
+ * function call, and on an empty part after text that was reasoned about.
+ */
 import type { JsonObject } from "../../../domain/JsonObject.ts"
-import type { Prompt, Reply } from "../../Prompt.ts"
-import { type SimulatedError, frame, type StreamPiece, type SimulatedProtocol } from "../../Wire.ts"
-import { read, signatureOf } from "./Request.ts"
+import {
+  type ErrorReply,
+  type SimulatedError,
+  serverSentEvent,
+  type SimulatedEvent,
+  type SimulatedProtocol
+} from "../../SimulatedProtocol.ts"
+import { type SimulatedReply, totalPromptTokens } from "../../SimulatedReply.ts"
+import type { SimulatedRequest } from "../../SimulatedRequest.ts"
+import { readRequest, partSignature } from "./Request.ts"
 
 const finishReasons = {
   stop: "STOP",
   length: "MAX_TOKENS",
   tool_calls: "STOP",
   content_filter: "SAFETY"
-} as const satisfies Record<Reply["finish"], string>
+} as const satisfies Record<SimulatedReply["finishReason"], string>
 
-/** A response with these parts, after which the model has written so many tokens. */
-const response = (prompt: Prompt, reply: Reply, parts: ReadonlyArray<JsonObject>, written: number): JsonObject => {
-  const { cacheRead, cacheWrite1h, cacheWrite5m, fresh } = reply.promptTokens
-  const promptTokenCount = fresh + cacheRead + cacheWrite5m + cacheWrite1h
-  const thoughtsTokenCount = Math.min(written, reply.thinking.length)
+/** A response with these parts. `written`: the tokens that the model has written by its end. */
+const response = (
+  request: SimulatedRequest,
+  reply: SimulatedReply,
+  parts: ReadonlyArray<JsonObject>,
+  written: number
+): JsonObject => {
+  const { cacheRead } = reply.promptTokens
+  const promptTokenCount = totalPromptTokens(reply.promptTokens)
+  const thoughtsTokenCount = Math.min(written, reply.reasoning.length)
   return {
     candidates: [{ content: { role: "model", parts }, index: 0 }],
     usageMetadata: {
@@ -26,49 +41,53 @@ const response = (prompt: Prompt, reply: Reply, parts: ReadonlyArray<JsonObject>
       totalTokenCount: promptTokenCount + written,
       promptTokensDetails: [{ modality: "TEXT", tokenCount: promptTokenCount }]
     },
-    modelVersion: prompt.model,
+    modelVersion: request.model,
     responseId: reply.id
   }
 }
 
-const finished = (prompt: Prompt, reply: Reply, parts: ReadonlyArray<JsonObject>): JsonObject => ({
-  ...response(prompt, reply, parts, reply.outputTokens),
-  candidates: [{ content: { role: "model", parts }, finishReason: finishReasons[reply.finish], index: 0 }]
+const finished = (request: SimulatedRequest, reply: SimulatedReply, parts: ReadonlyArray<JsonObject>): JsonObject => ({
+  ...response(request, reply, parts, reply.outputTokens),
+  candidates: [{ content: { role: "model", parts }, finishReason: finishReasons[reply.finishReason], index: 0 }]
 })
 
-const callParts = ({ calls }: Reply): ReadonlyArray<JsonObject> =>
-  calls.map((call, index) => {
+const callParts = ({ toolCalls }: SimulatedReply): ReadonlyArray<JsonObject> =>
+  toolCalls.map((call, index) => {
     const functionCall = { name: call.name, args: JSON.parse(call.arguments) }
-    return { functionCall, ...(index === 0 && { thoughtSignature: signatureOf({ functionCall }) }) }
+    return { functionCall, ...(index === 0 && { thoughtSignature: partSignature({ functionCall }) }) }
   })
 
-const closing = (reply: Reply): ReadonlyArray<JsonObject> =>
-  reply.thinking.length > 0 && reply.text.length > 0 ? [{ text: "", thoughtSignature: signatureOf({ text: "" }) }] : []
+/** The part that carries the signature of a text that was reasoned about. */
+const signaturePart = (reply: SimulatedReply): ReadonlyArray<JsonObject> =>
+  reply.reasoning.length > 0 && reply.text.length > 0
+    ? [{ text: "", thoughtSignature: partSignature({ text: "" }) }]
+    : []
 
-const answer = (prompt: Prompt, reply: Reply): JsonObject =>
-  finished(prompt, reply, [
-    ...(reply.thinking.length === 0 ? [] : [{ text: reply.thinking.join(""), thought: true }]),
+const body = (request: SimulatedRequest, reply: SimulatedReply): JsonObject =>
+  finished(request, reply, [
+    ...(reply.reasoning.length === 0 ? [] : [{ text: reply.reasoning.join(""), thought: true }]),
     ...(reply.text.length === 0 ? [] : [{ text: reply.text.join("") }]),
     ...callParts(reply),
-    ...closing(reply)
+    ...signaturePart(reply)
   ])
 
-const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<StreamPiece> => {
+const events = (request: SimulatedRequest, reply: SimulatedReply): ReadonlyArray<SimulatedEvent> => {
   let written = 0
-  const token = (part: JsonObject): StreamPiece => ({
-    frame: frame(response(prompt, reply, [part], ++written)),
+  const token = (part: JsonObject): SimulatedEvent => ({
+    frame: serverSentEvent(response(request, reply, [part], ++written)),
     isToken: true
   })
   return [
-    { frame: frame(response(prompt, reply, [], 0)), isToken: false },
-    ...reply.thinking.map((text) => token({ text, thought: true })),
+    { frame: serverSentEvent(response(request, reply, [], 0)), isToken: false },
+    ...reply.reasoning.map((text) => token({ text, thought: true })),
     ...reply.text.map((text) => token({ text })),
     ...callParts(reply).map(token),
-    { frame: frame(finished(prompt, reply, closing(reply))), isToken: false }
+    { frame: serverSentEvent(finished(request, reply, signaturePart(reply))), isToken: false }
   ]
 }
 
-const names: { readonly [status: number]: string } = {
+/** Google's names of HTTP statuses. */
+const statusNames: { readonly [status: number]: string } = {
   400: "INVALID_ARGUMENT",
   401: "UNAUTHENTICATED",
   403: "PERMISSION_DENIED",
@@ -80,13 +99,13 @@ const names: { readonly [status: number]: string } = {
 }
 
 const errorOf = (
-  complaint: SimulatedError
+  error: SimulatedError
 ): { readonly code: number; readonly message: string; readonly details?: ReadonlyArray<JsonObject> } => {
-  switch (complaint._tag) {
+  switch (error._tag) {
     case "Status":
-      return { code: complaint.status, message: `The sandbox was asked for status ${complaint.status}.` }
+      return { code: error.status, message: `The sandbox was asked for status ${error.status}.` }
     case "Invalid":
-      return { code: 400, message: complaint.message }
+      return { code: 400, message: error.message }
     case "Overloaded":
       return { code: 503, message: "The model is overloaded. Please try again later." }
     case "Quota":
@@ -106,17 +125,17 @@ const errorOf = (
   }
 }
 
-const complain = (complaint: SimulatedError): { readonly status: number; readonly body: JsonObject } => {
-  const { code, ...rest } = errorOf(complaint)
-  return { status: code, body: { error: { code, status: names[code] ?? "UNKNOWN", ...rest } } }
+const errorReply = (error: SimulatedError): ErrorReply => {
+  const { code, ...rest } = errorOf(error)
+  return { status: code, body: { error: { code, status: statusNames[code] ?? "UNKNOWN", ...rest } } }
 }
 
-export const geminiWire: SimulatedProtocol = {
-  base: "/gemini/v1beta",
+export const simulatedProtocol: SimulatedProtocol = {
+  basePath: "/gemini/v1beta",
   path: "/gemini/v1beta/models/:call",
-  read,
-  answer,
-  pieces,
-  complain,
-  complainInStream: (complaint) => frame(complain(complaint).body)
+  readRequest,
+  body,
+  events,
+  error: errorReply,
+  errorEvent: (error) => serverSentEvent(errorReply(error).body)
 }

@@ -1,12 +1,12 @@
 /**
- * Reads a request as an OpenAI chat completions server would. In DeepSeek's name it refuses a tool loop whose reasoning
- * is missing or changed, so that a gateway which loses it is found out here.
+ * Reads requests as an OpenAI chat completions server does. For DeepSeek's models it refuses a tool loop whose
+ * reasoning is missing or changed, which reveals a gateway that loses it.
  */
 import { Option, Result, Schema } from "effect"
 
 import type { JsonObject } from "../../../domain/JsonObject.ts"
-import type { Prompt } from "../../Prompt.ts"
-import { isThought } from "../../Replies.ts"
+import { isReasoning } from "../../SimulatedReply.ts"
+import type { SimulatedRequest } from "../../SimulatedRequest.ts"
 
 const Record = Schema.Record(Schema.String, Schema.Unknown)
 const Part = Schema.Struct({ type: Schema.String, text: Schema.optional(Schema.String) })
@@ -52,8 +52,8 @@ const decode = Schema.decodeUnknownOption(Request)
 const textOf = ({ content }: typeof Message.Type): string =>
   typeof content === "string" ? content : (content ?? []).map(({ text }) => text ?? "").join("")
 
-/** The prompt of a request body, or what is wrong with it. */
-export const read = (body: unknown): Result.Result<Prompt, string> => {
+/** The request of a body, or the message of the error that refuses it. */
+export const readRequest = (body: unknown): Result.Result<SimulatedRequest, string> => {
   const request = Option.getOrUndefined(decode(body))
   if (request === undefined) return Result.fail("The body is not a chat completion request.")
   const fault = faultOf(request)
@@ -66,44 +66,47 @@ export const read = (body: unknown): Result.Result<Prompt, string> => {
   return Result.succeed({
     model: request.model,
     stream: request.stream ?? false,
-    messages: messages.length,
-    text: JSON.stringify([request.tools ?? [], messages]),
-    breakpoints: [],
+    messageCount: messages.length,
+    promptText: JSON.stringify([request.tools ?? [], messages]),
+    cacheBreakpoints: [],
     lastUserText: lastUser === undefined ? "" : textOf(lastUser),
     toolResult: last?.role === "tool" ? textOf(last) : undefined,
-    images: parts.filter(({ type }) => type === "image_url").length,
-    audios: parts.filter(({ type }) => type === "input_audio").length,
+    imageCount: parts.filter(({ type }) => type === "image_url").length,
+    audioCount: parts.filter(({ type }) => type === "input_audio").length,
     tools: (request.tools ?? []).map((tool) => ({ name: tool.function.name, schema: tool.function.parameters ?? {} })),
     toolChoice: typeof choice === "object" ? { name: choice.function.name } : (choice ?? "auto"),
-    parallelCalls: request.parallel_tool_calls ?? true,
-    answerSchema: answerSchemaOf(request),
-    thinks: thinks(request),
+    parallelToolCalls: request.parallel_tool_calls ?? true,
+    responseSchema: responseSchemaOf(request),
+    reasons: wantsReasoning(request),
     maxTokens: request.max_completion_tokens ?? request.max_tokens,
-    stop: typeof request.stop === "string" ? [request.stop] : (request.stop ?? [])
+    stopSequences: typeof request.stop === "string" ? [request.stop] : (request.stop ?? [])
   })
 }
 
-/** What the real server would refuse and a gateway could get wrong. */
+/** The message for a request that the real server would refuse, for the faults that a gateway is likely to make. */
 const faultOf = (request: Request): string | undefined => {
   if (request.tools === undefined && request.tool_choice !== undefined)
     return "'tool_choice' is only allowed when 'tools' are specified."
-  return request.model.startsWith("deepseek") && thinks(request) ? faultOfThoughts(request) : undefined
+  return request.model.startsWith("deepseek") && wantsReasoning(request) ? faultOfReasoning(request) : undefined
 }
 
-/** DeepSeek wants its reasoning back within a tool loop, and believes what it gets; the sandbox knows its thoughts. */
-const faultOfThoughts = ({ messages }: Request): string | undefined => {
+/**
+ * DeepSeek requires the reasoning of a tool loop to be sent back, and does not check it. The sandbox does: it
+ * recognises the reasoning that it wrote.
+ */
+const faultOfReasoning = ({ messages }: Request): string | undefined => {
   const turn = messages.slice(messages.findLastIndex(({ role }) => role === "user"))
-  if (turn.some(({ reasoning_content: thoughts, tool_calls }) => tool_calls !== undefined && thoughts === undefined))
+  if (turn.some(({ reasoning_content: text, tool_calls }) => tool_calls !== undefined && text === undefined))
     return "The `reasoning_content` in the thinking mode must be passed back to the API."
-  const isForged = messages.some(({ reasoning_content: thoughts }) => thoughts && !isThought(thoughts))
+  const isForged = messages.some(({ reasoning_content: text }) => text && !isReasoning(text))
   return isForged ? "The `reasoning_content` is not what the model thought." : undefined
 }
 
-const answerSchemaOf = ({ response_format: format }: Request): JsonObject | undefined =>
+const responseSchemaOf = ({ response_format: format }: Request): JsonObject | undefined =>
   format === undefined || format.type === "text" ? undefined : (format.json_schema?.schema ?? {})
 
 /** Effort, or any of the switches that OpenAI-compatible servers have for it. */
-const thinks = ({ reasoning_effort: effort, reasoning, thinking }: Request): boolean =>
+const wantsReasoning = ({ reasoning_effort: effort, reasoning, thinking }: Request): boolean =>
   (effort ?? "none") !== "none" ||
   (reasoning !== undefined && reasoning !== null && reasoning["enabled"] !== false && reasoning["effort"] !== "none") ||
   (thinking !== undefined && thinking !== null && thinking["type"] !== "disabled")

@@ -1,60 +1,68 @@
-/** The sandbox as an OpenAI chat completions server. Reasoning comes as `reasoning_content`, as in many servers. */
+/**
+ * The sandbox as an OpenAI chat completions server: replies become chat completions or their chunks. Reasoning is sent
+ * as `reasoning_content`, as many compatible servers do.
+ */
 import type { JsonObject } from "../../../domain/JsonObject.ts"
-import type { Prompt, PromptTokens, Reply } from "../../Prompt.ts"
-import { type SimulatedError, frame, halves, type StreamPiece, type SimulatedProtocol } from "../../Wire.ts"
-import { read } from "./Request.ts"
+import {
+  type ErrorReply,
+  type SimulatedError,
+  serverSentEvent,
+  halves,
+  type SimulatedEvent,
+  type SimulatedProtocol
+} from "../../SimulatedProtocol.ts"
+import { type SimulatedReply, totalPromptTokens } from "../../SimulatedReply.ts"
+import type { SimulatedRequest } from "../../SimulatedRequest.ts"
+import { readRequest } from "./Request.ts"
 
-const promptTotal = (tokens: PromptTokens): number =>
-  tokens.fresh + tokens.cacheRead + tokens.cacheWrite5m + tokens.cacheWrite1h
-
-const usageOf = ({ promptTokens, outputTokens, thinking }: Reply): JsonObject => ({
-  prompt_tokens: promptTotal(promptTokens),
+const usageOf = ({ promptTokens, outputTokens, reasoning }: SimulatedReply): JsonObject => ({
+  prompt_tokens: totalPromptTokens(promptTokens),
   completion_tokens: outputTokens,
-  total_tokens: promptTotal(promptTokens) + outputTokens,
+  total_tokens: totalPromptTokens(promptTokens) + outputTokens,
   prompt_tokens_details: { cached_tokens: promptTokens.cacheRead, audio_tokens: 0 },
-  completion_tokens_details: { reasoning_tokens: thinking.length, audio_tokens: 0 }
+  completion_tokens_details: { reasoning_tokens: reasoning.length, audio_tokens: 0 }
 })
 
-const callsOf = (reply: Reply): ReadonlyArray<JsonObject> =>
-  reply.calls.map((call) => ({
+const callsOf = (reply: SimulatedReply): ReadonlyArray<JsonObject> =>
+  reply.toolCalls.map((call) => ({
     id: `call_${call.id}`,
     type: "function",
     function: { name: call.name, arguments: call.arguments }
   }))
 
-const envelope = (prompt: Prompt, reply: Reply, object: string): JsonObject => ({
+const envelope = (request: SimulatedRequest, reply: SimulatedReply, object: string): JsonObject => ({
   id: `chatcmpl-${reply.id}`,
   object,
   created: reply.createdSeconds,
-  model: prompt.model,
+  model: request.model,
   system_fingerprint: "fp_sandbox"
 })
 
-const answer = (prompt: Prompt, reply: Reply): JsonObject => ({
-  ...envelope(prompt, reply, "chat.completion"),
+const body = (request: SimulatedRequest, reply: SimulatedReply): JsonObject => ({
+  ...envelope(request, reply, "chat.completion"),
   choices: [
     {
       index: 0,
       message: {
         role: "assistant",
-        content: reply.calls.length > 0 ? null : reply.text.join(""),
+        content: reply.toolCalls.length > 0 ? null : reply.text.join(""),
         refusal: null,
-        ...(reply.thinking.length > 0 && { reasoning_content: reply.thinking.join("") }),
-        ...(reply.calls.length > 0 && { tool_calls: callsOf(reply) })
+        ...(reply.reasoning.length > 0 && { reasoning_content: reply.reasoning.join("") }),
+        ...(reply.toolCalls.length > 0 && { tool_calls: callsOf(reply) })
       },
       logprobs: null,
-      finish_reason: reply.finish
+      finish_reason: reply.finishReason
     }
   ],
   usage: usageOf(reply)
 })
 
-const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<StreamPiece> => {
-  const head = envelope(prompt, reply, "chat.completion.chunk")
+const events = (request: SimulatedRequest, reply: SimulatedReply): ReadonlyArray<SimulatedEvent> => {
+  const head = envelope(request, reply, "chat.completion.chunk")
   const chunk = (delta: JsonObject, finish: string | null = null): string =>
-    frame({ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], usage: null })
-  const token = (delta: JsonObject): StreamPiece => ({ frame: chunk(delta), isToken: true })
-  const calls = reply.calls.flatMap((call, index) => [
+    serverSentEvent({ ...head, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }], usage: null })
+  const token = (delta: JsonObject): SimulatedEvent => ({ frame: chunk(delta), isToken: true })
+  const calls = reply.toolCalls.flatMap((call, index) => [
     token({
       tool_calls: [{ index, id: `call_${call.id}`, type: "function", function: { name: call.name, arguments: "" } }]
     }),
@@ -62,12 +70,12 @@ const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<StreamPiece> => {
   ])
   return [
     { frame: chunk({ role: "assistant", content: "", refusal: null }), isToken: false },
-    ...reply.thinking.map((text) => token({ reasoning_content: text })),
+    ...reply.reasoning.map((text) => token({ reasoning_content: text })),
     ...reply.text.map((text) => token({ content: text })),
     ...calls,
-    { frame: chunk({}, reply.finish), isToken: false },
-    { frame: frame({ ...head, choices: [], usage: usageOf(reply) }), isToken: false },
-    { frame: frame("[DONE]"), isToken: false }
+    { frame: chunk({}, reply.finishReason), isToken: false },
+    { frame: serverSentEvent({ ...head, choices: [], usage: usageOf(reply) }), isToken: false },
+    { frame: serverSentEvent("[DONE]"), isToken: false }
   ]
 }
 
@@ -77,16 +85,16 @@ const typesByStatus: { readonly [status: number]: string } = {
   429: "rate_limit_error"
 }
 
-const errorOf = (complaint: SimulatedError) => {
-  switch (complaint._tag) {
+const errorOf = (error: SimulatedError) => {
+  switch (error._tag) {
     case "Status": {
-      const { status } = complaint
+      const { status } = error
       const type = typesByStatus[status] ?? (status < 500 ? "invalid_request_error" : "server_error")
       const code = status === 429 ? "rate_limit_exceeded" : status === 401 ? "invalid_api_key" : null
       return { status, type, code, message: `The sandbox was asked for status ${status}.` }
     }
     case "Invalid":
-      return { status: 400, type: "invalid_request_error", code: null, message: complaint.message }
+      return { status: 400, type: "invalid_request_error", code: null, message: error.message }
     case "Overloaded":
       return { status: 503, type: "server_error", code: "overloaded", message: "The engine is currently overloaded." }
     case "Quota":
@@ -106,17 +114,17 @@ const errorOf = (complaint: SimulatedError) => {
   }
 }
 
-const complain = (complaint: SimulatedError): { readonly status: number; readonly body: JsonObject } => {
-  const { status, ...error } = errorOf(complaint)
+const errorReply = (simulated: SimulatedError): ErrorReply => {
+  const { status, ...error } = errorOf(simulated)
   return { status, body: { error: { ...error, param: null } } }
 }
 
-export const openAiWire: SimulatedProtocol = {
-  base: "/openai/v1",
+export const simulatedProtocol: SimulatedProtocol = {
+  basePath: "/openai/v1",
   path: "/openai/v1/chat/completions",
-  read,
-  answer,
-  pieces,
-  complain,
-  complainInStream: (complaint) => frame(complain(complaint).body)
+  readRequest,
+  body,
+  events,
+  error: errorReply,
+  errorEvent: (error) => serverSentEvent(errorReply(error).body)
 }

@@ -1,12 +1,12 @@
 /**
- * Reads a request as an OpenAI Responses server would that keeps nothing. It refuses reasoning that it did not seal or
- * that leads to no output, so that a gateway which loses, changes or misplaces reasoning is found out here.
+ * Reads requests as an OpenAI Responses server does that stores nothing. Reasoning is refused unless the sandbox itself
+ * encrypted it and an output follows it, which reveals a gateway that loses, changes or misplaces reasoning.
  */
 import { Option, Result, Schema } from "effect"
 
 import type { JsonObject } from "../../../domain/JsonObject.ts"
 import { sandboxDigest } from "../../Digest.ts"
-import type { Prompt } from "../../Prompt.ts"
+import type { SimulatedRequest } from "../../SimulatedRequest.ts"
 
 const Record = Schema.Record(Schema.String, Schema.Unknown)
 const Content = Schema.Union([
@@ -48,8 +48,8 @@ const decode = Schema.decodeUnknownOption(Request)
 const textOf = (content: Item["content"]): string =>
   typeof content === "string" ? content : (content ?? []).map(({ text }) => text ?? "").join("")
 
-/** The prompt of a request body, or what is wrong with it. */
-export const read = (body: unknown): Result.Result<Prompt, string> => {
+/** The request of a body, or the message of the error that refuses it. */
+export const readRequest = (body: unknown): Result.Result<SimulatedRequest, string> => {
   const unknown = unknownFields.find((field) => typeof body === "object" && body !== null && field in body)
   if (unknown !== undefined) return Result.fail(`Unknown parameter: '${unknown}'.`)
   const request = Option.getOrUndefined(decode(body))
@@ -59,47 +59,48 @@ export const read = (body: unknown): Result.Result<Prompt, string> => {
   const { input, tool_choice: choice } = request
   const last = input.at(-1)
   const parts = input.flatMap(({ content, output }) =>
-    [content, output].flatMap((some) => (Array.isArray(some) ? some : []))
+    [content, output].flatMap((content) => (Array.isArray(content) ? content : []))
   )
   return Result.succeed({
     model: request.model,
     stream: request.stream ?? false,
-    messages: input.filter(({ type }) => type !== "reasoning").length,
-    text: JSON.stringify([request.tools ?? [], input]),
-    breakpoints: [],
+    messageCount: input.filter(({ type }) => type !== "reasoning").length,
+    promptText: JSON.stringify([request.tools ?? [], input]),
+    cacheBreakpoints: [],
     lastUserText: textOf(input.findLast(({ role }) => role === "user")?.content),
     toolResult: last?.type === "function_call_output" ? textOf(last.output) : undefined,
-    images: parts.filter(({ type }) => type === "input_image").length,
-    audios: 0,
+    imageCount: parts.filter(({ type }) => type === "input_image").length,
+    audioCount: 0,
     tools: (request.tools ?? []).map(({ name, parameters }) => ({ name, schema: parameters ?? {} })),
     toolChoice: choice ?? "auto",
-    parallelCalls: request.parallel_tool_calls ?? true,
-    answerSchema: answerSchemaOf(request),
-    thinks: (request.reasoning?.effort ?? "none") !== "none",
+    parallelToolCalls: request.parallel_tool_calls ?? true,
+    responseSchema: responseSchemaOf(request),
+    reasons: (request.reasoning?.effort ?? "none") !== "none",
     maxTokens: request.max_output_tokens,
-    stop: []
+    stopSequences: []
   })
 }
 
-const answerSchemaOf = ({ text }: Request): JsonObject | undefined => {
+const responseSchemaOf = ({ text }: Request): JsonObject | undefined => {
   const format = text?.format
   return format === undefined || format.type === "text" ? undefined : (format.schema ?? {})
 }
 
+/** Fields of chat completions that this API does not know. */
 const unknownFields = ["stop", "frequency_penalty", "presence_penalty", "messages", "max_tokens", "response_format"]
 
 const minOutputTokens = 16
 
-/** What the real server would refuse and a gateway could get wrong. */
+/** The message for a request that the real server would refuse, for the faults that a gateway is likely to make. */
 const faultOf = (request: Request): string | undefined => {
   const { input, max_output_tokens: limit, store, tool_choice: choice, tools } = request
   if (tools === undefined && choice !== undefined) return "Tool choice is only allowed when tools are specified."
   if (limit !== undefined && limit < minOutputTokens)
     return `Invalid 'max_output_tokens': expected a value >= ${minOutputTokens}, but got ${limit} instead.`
-  const kept =
+  const stored =
     store === false ? input.find(({ id, type }) => type === "reasoning" && typeof id === "string") : undefined
-  if (kept !== undefined)
-    return `Item with id '${kept.id}' not found. Items are not persisted when \`store\` is set to false.`
+  if (stored !== undefined)
+    return `Item with id '${stored.id}' not found. Items are not persisted when \`store\` is set to false.`
   return faultOfReasoning(input) ?? faultOfCalls(input)
 }
 
@@ -108,7 +109,7 @@ const isOutput = (item: Item | undefined): boolean => item?.type === "function_c
 const faultOfReasoning = (input: ReadonlyArray<Item>): string | undefined => {
   for (const [index, item] of input.entries()) {
     if (item.type !== "reasoning") continue
-    if (!isSealed(item.encrypted_content ?? ""))
+    if (!isValid(item.encrypted_content ?? ""))
       return "The encrypted content of a reasoning item could not be verified."
     if (!isOutput(input.slice(index).find(({ type }) => type !== "reasoning")))
       return "Item of type 'reasoning' was provided without its required following item."
@@ -119,13 +120,13 @@ const faultOfReasoning = (input: ReadonlyArray<Item>): string | undefined => {
 const faultOfCalls = (input: ReadonlyArray<Item>): string | undefined => {
   const idsOf = (type: string) => new Set(input.flatMap((item) => (item.type === type ? [item.call_id ?? ""] : [])))
   const [calls, outputs] = [idsOf("function_call"), idsOf("function_call_output")]
-  const open = [...calls].find((id) => !outputs.has(id))
-  if (open !== undefined) return `No tool output found for function call ${open}.`
+  const unanswered = [...calls].find((id) => !outputs.has(id))
+  if (unanswered !== undefined) return `No tool output found for function call ${unanswered}.`
   const stray = [...outputs].find((id) => !calls.has(id))
   return stray === undefined ? undefined : `No tool call found for function call output with call_id ${stray}.`
 }
 
-/** Seals the reasoning of an answer: a change of any letter breaks it. */
-export const encryptedContentOf = (answer: string): string => `sandbox.${answer}.${sandboxDigest(answer, 48)}`
+/** The encrypted reasoning of a reply, by its id. A change of any letter makes it invalid. */
+export const encryptedReasoning = (id: string): string => `sandbox.${id}.${sandboxDigest(id, 48)}`
 
-const isSealed = (content: string): boolean => content === encryptedContentOf(content.split(".")[1] ?? "")
+const isValid = (content: string): boolean => content === encryptedReasoning(content.split(".")[1] ?? "")

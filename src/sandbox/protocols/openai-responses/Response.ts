@@ -1,47 +1,51 @@
-/** The sandbox as an OpenAI Responses server, at the same address as its chat completions. */
+/**
+ * The sandbox as an OpenAI Responses server, at the base URL of its chat completions: replies become response objects,
+ * or named events of a stream. Errors have the format of chat completions.
+ */
 import type { JsonObject } from "../../../domain/JsonObject.ts"
-import type { ReplyToolCall, Prompt, Reply } from "../../Prompt.ts"
-import { frame, halves, type StreamPiece, type SimulatedProtocol } from "../../Wire.ts"
-import { openAiWire } from "../openai-chat/Response.ts"
-import { read, encryptedContentOf } from "./Request.ts"
+import { serverSentEvent, halves, type SimulatedEvent, type SimulatedProtocol } from "../../SimulatedProtocol.ts"
+import { type ReplyToolCall, type SimulatedReply, totalPromptTokens } from "../../SimulatedReply.ts"
+import type { SimulatedRequest } from "../../SimulatedRequest.ts"
+import * as OpenAiChat from "../openai-chat/Response.ts"
+import { readRequest, encryptedReasoning } from "./Request.ts"
 
-const usageOf = ({ outputTokens, promptTokens, thinking }: Reply): JsonObject => {
-  const { cacheRead, cacheWrite1h, cacheWrite5m, fresh } = promptTokens
-  const prompt = fresh + cacheRead + cacheWrite5m + cacheWrite1h
+const usageOf = ({ outputTokens, promptTokens, reasoning }: SimulatedReply): JsonObject => {
+  const { cacheRead, cacheWrite1h, cacheWrite5m } = promptTokens
+  const inputTokens = totalPromptTokens(promptTokens)
   return {
-    input_tokens: prompt,
+    input_tokens: inputTokens,
     input_tokens_details: { cached_tokens: cacheRead, cache_write_tokens: cacheWrite5m + cacheWrite1h },
     output_tokens: outputTokens,
-    output_tokens_details: { reasoning_tokens: thinking.length },
-    total_tokens: prompt + outputTokens
+    output_tokens_details: { reasoning_tokens: reasoning.length },
+    total_tokens: inputTokens + outputTokens
   }
 }
 
-/** Why an answer is incomplete. */
-const shortfalls = {
+/** The reason why a response is incomplete. */
+const incompleteReasons = {
   stop: undefined,
   tool_calls: undefined,
   length: "max_output_tokens",
   content_filter: "content_filter"
-} as const satisfies Record<Reply["finish"], string | undefined>
+} as const satisfies Record<SimulatedReply["finishReason"], string | undefined>
 
-const envelope = (prompt: Prompt, reply: Reply): JsonObject => ({
+const envelope = (request: SimulatedRequest, reply: SimulatedReply): JsonObject => ({
   id: `resp_${reply.id}`,
   object: "response",
   created_at: reply.createdSeconds,
-  model: prompt.model,
+  model: request.model,
   error: null,
   store: false
 })
 
-const reasoningItem = (reply: Reply): JsonObject => ({
+const reasoningItem = (reply: SimulatedReply): JsonObject => ({
   id: `rs_${reply.id}`,
   type: "reasoning",
-  summary: [{ type: "summary_text", text: reply.thinking.join("") }],
-  encrypted_content: encryptedContentOf(reply.id)
+  summary: [{ type: "summary_text", text: reply.reasoning.join("") }],
+  encrypted_content: encryptedReasoning(reply.id)
 })
 
-const messageItem = (reply: Reply): JsonObject => ({
+const messageItem = (reply: SimulatedReply): JsonObject => ({
   id: `msg_${reply.id}`,
   type: "message",
   role: "assistant",
@@ -58,16 +62,16 @@ const callItem = (call: ReplyToolCall): JsonObject => ({
   arguments: call.arguments
 })
 
-const outputOf = (reply: Reply): ReadonlyArray<JsonObject> => [
-  ...(reply.thinking.length === 0 ? [] : [reasoningItem(reply)]),
+const outputOf = (reply: SimulatedReply): ReadonlyArray<JsonObject> => [
+  ...(reply.reasoning.length === 0 ? [] : [reasoningItem(reply)]),
   ...(reply.text.length === 0 ? [] : [messageItem(reply)]),
-  ...reply.calls.map(callItem)
+  ...reply.toolCalls.map(callItem)
 ]
 
-const answer = (prompt: Prompt, reply: Reply): JsonObject => {
-  const reason = shortfalls[reply.finish]
+const body = (request: SimulatedRequest, reply: SimulatedReply): JsonObject => {
+  const reason = incompleteReasons[reply.finishReason]
   return {
-    ...envelope(prompt, reply),
+    ...envelope(request, reply),
     status: reason === undefined ? "completed" : "incomplete",
     incomplete_details: reason === undefined ? null : { reason },
     output: outputOf(reply),
@@ -75,57 +79,58 @@ const answer = (prompt: Prompt, reply: Reply): JsonObject => {
   }
 }
 
-const pieces = (prompt: Prompt, reply: Reply): ReadonlyArray<StreamPiece> => {
+const events = (request: SimulatedRequest, reply: SimulatedReply): ReadonlyArray<SimulatedEvent> => {
   let sequence = 0
   let index = -1
-  const event = (name: string, fields: JsonObject, isToken = false): StreamPiece => {
+  const event = (name: string, fields: JsonObject, isToken = false): SimulatedEvent => {
     const type = `response.${name}`
-    return { frame: frame({ type, sequence_number: sequence++, ...fields }, type), isToken }
+    return { frame: serverSentEvent({ type, sequence_number: sequence++, ...fields }, type), isToken }
   }
+  /** An output item: `initial` holds the members that differ while it is still being written. */
   const item = (
-    whole: JsonObject,
-    begun: JsonObject,
-    says: (at: JsonObject) => ReadonlyArray<StreamPiece>
-  ): ReadonlyArray<StreamPiece> => {
+    complete: JsonObject,
+    initial: JsonObject,
+    deltasAt: (at: JsonObject) => ReadonlyArray<SimulatedEvent>
+  ): ReadonlyArray<SimulatedEvent> => {
     const output_index = ++index
     return [
-      event("output_item.added", { output_index, item: { ...whole, ...begun } }),
-      ...says({ output_index, item_id: whole["id"] }),
-      event("output_item.done", { output_index, item: whole })
+      event("output_item.added", { output_index, item: { ...complete, ...initial } }),
+      ...deltasAt({ output_index, item_id: complete["id"] }),
+      event("output_item.done", { output_index, item: complete })
     ]
   }
   const deltas = (name: string, at: JsonObject, texts: ReadonlyArray<string>) =>
     texts.map((delta) => event(`${name}.delta`, { ...at, delta }, true))
-  const begun = { ...envelope(prompt, reply), status: "in_progress", output: [], usage: null }
-  const whole = answer(prompt, reply)
+  const initial = { ...envelope(request, reply), status: "in_progress", output: [], usage: null }
+  const complete = body(request, reply)
   return [
-    event("created", { response: begun }),
-    event("in_progress", { response: begun }),
-    ...(reply.thinking.length === 0
+    event("created", { response: initial }),
+    event("in_progress", { response: initial }),
+    ...(reply.reasoning.length === 0
       ? []
       : item(reasoningItem(reply), { summary: [], encrypted_content: "" }, (at) =>
-          deltas("reasoning_summary_text", { ...at, summary_index: 0 }, reply.thinking)
+          deltas("reasoning_summary_text", { ...at, summary_index: 0 }, reply.reasoning)
         )),
     ...(reply.text.length === 0
       ? []
       : item(messageItem(reply), { content: [], status: "in_progress" }, (at) =>
           deltas("output_text", { ...at, content_index: 0 }, reply.text)
         )),
-    ...reply.calls.flatMap((call) =>
+    ...reply.toolCalls.flatMap((call) =>
       item(callItem(call), { arguments: "", status: "in_progress" }, (at) =>
         deltas("function_call_arguments", at, halves(call.arguments))
       )
     ),
-    event(String(whole["status"]), { response: whole })
+    event(String(complete["status"]), { response: complete })
   ]
 }
 
-export const openAiResponsesWire: SimulatedProtocol = {
-  base: "/openai/v1",
+export const simulatedProtocol: SimulatedProtocol = {
+  basePath: "/openai/v1",
   path: "/openai/v1/responses",
-  read,
-  answer,
-  pieces,
-  complain: openAiWire.complain,
-  complainInStream: (complaint) => frame({ type: "error", ...openAiWire.complain(complaint).body }, "error")
+  readRequest,
+  body,
+  events,
+  error: OpenAiChat.simulatedProtocol.error,
+  errorEvent: (error) => serverSentEvent({ type: "error", ...OpenAiChat.simulatedProtocol.error(error).body }, "error")
 }

@@ -1,21 +1,21 @@
 /**
- * Reads a form as a transcription server would, as strictly as the strictest: a member too many, a format nobody asked
- * for or a file without a telling name is refused.
+ * Reads forms as the strictest transcription server does: an unknown field, a format other than JSON, and a file whose
+ * name has no known extension are refused.
  */
 import { Result } from "effect"
 
 import { audioExtensions } from "../../../domain/Transcription.ts"
-import type { Prompt } from "../../Prompt.ts"
+import type { SimulatedRequest } from "../../SimulatedRequest.ts"
 
-const members = ["model", "file", "language", "prompt", "temperature", "response_format"]
-/** What servers do not know that have a form of their own. By account. */
-const unknown: { readonly [account: string]: ReadonlyArray<string> } = {
+const fields = ["model", "file", "language", "prompt", "temperature", "response_format"]
+/** The fields that a provider with a form of its own does not know, by account. */
+const unknownFields: { readonly [account: string]: ReadonlyArray<string> } = {
   mistral: ["prompt", "response_format"],
   openrouter: ["prompt"]
 }
 
-/** The prompt of a form, or what is wrong with it. */
-export const read = (body: unknown, _target: string, account = ""): Result.Result<Prompt, string> => {
+/** The request of a form, or the message of the error that refuses it. */
+export const readRequest = (body: unknown, _target: string, account = ""): Result.Result<SimulatedRequest, string> => {
   if (!(body instanceof FormData))
     return Result.fail("Invalid request, make sure the request is formatted as a multipart/form-data request.")
   const file = body.get("file")
@@ -23,25 +23,25 @@ export const read = (body: unknown, _target: string, account = ""): Result.Resul
   const extension = extensionOf(file.name)
   const fault = faultOf(body, account) ?? faultOfFile(file, extension)
   if (fault !== undefined) return Result.fail(fault)
-  const hint = textIn(body, "prompt") ?? ""
+  const prompt = textIn(body, "prompt") ?? ""
   return Result.succeed({
     model: textIn(body, "model") ?? "",
     stream: false,
-    messages: 1,
-    text: hint,
-    breakpoints: [],
-    lastUserText: hint,
+    messageCount: 1,
+    promptText: prompt,
+    cacheBreakpoints: [],
+    lastUserText: prompt,
     toolResult: undefined,
-    images: 0,
-    audios: 1,
+    imageCount: 0,
+    audioCount: 1,
     recording: { bytes: file.size, extension, language: textIn(body, "language"), account },
     tools: [],
     toolChoice: "none",
-    parallelCalls: false,
-    answerSchema: undefined,
-    thinks: false,
+    parallelToolCalls: false,
+    responseSchema: undefined,
+    reasons: false,
     maxTokens: undefined,
-    stop: []
+    stopSequences: []
   })
 }
 
@@ -53,10 +53,10 @@ const textIn = (form: FormData, name: string): string | undefined => {
 const extensionOf = (name: string): string => name.slice(name.lastIndexOf(".") + 1)
 
 const faultOf = (form: FormData, account: string): string | undefined => {
-  const strange = [...form.keys()].find((name) => !members.includes(name) || unknown[account]?.includes(name))
-  if (strange !== undefined) return `${strange}: Extra inputs are not permitted`
-  const twice = members.find((name) => form.getAll(name).length > 1)
-  if (twice !== undefined) return `${twice}: the member is there more than once`
+  const surplus = [...form.keys()].find((name) => !fields.includes(name) || unknownFields[account]?.includes(name))
+  if (surplus !== undefined) return `${surplus}: Extra inputs are not permitted`
+  const repeated = fields.find((name) => form.getAll(name).length > 1)
+  if (repeated !== undefined) return `${repeated}: the field is there more than once`
   if (!textIn(form, "model")) return "you must provide a model parameter"
   const format = textIn(form, "response_format") ?? "json"
   if (format !== "json") return `response_format '${format}' is not compatible with this model. Use 'json' instead.`

@@ -1,52 +1,65 @@
 /**
- * The sandbox as a transcription server of OpenAI or of those that copy it. They differ in what they say was used, so
- * it answers as the provider that the key names: some count tokens, some seconds, and some nothing.
+ * The sandbox as a transcription server of OpenAI or of a provider that copies its API. These differ in the usage that
+ * they report (tokens, seconds or nothing), so the response is that of the provider that the API key names.
  */
 import type { JsonObject } from "../../../domain/JsonObject.ts"
-import { countTokens, type Prompt, type UploadedAudio, type Reply } from "../../Prompt.ts"
-import type { SimulatedProtocol } from "../../Wire.ts"
-import { openAiWire } from "../openai-chat/Response.ts"
-import { read } from "./Request.ts"
+import type { SimulatedProtocol } from "../../SimulatedProtocol.ts"
+import type { SimulatedReply } from "../../SimulatedReply.ts"
+import { countTokens, type SimulatedRequest, type UploadedAudio } from "../../SimulatedRequest.ts"
+import * as OpenAiChat from "../openai-chat/Response.ts"
+import { readRequest } from "./Request.ts"
 
-/** 100 ms of 16-bit sound at 16 kHz, of which servers make one token. */
+/** 100 ms of 16-bit audio at 16 kHz, which count as one token. */
 const bytesPerToken = 3_200
 const tokensPerSecond = 10
-/** OpenAI's models that are billed by time. */
-const timed = ["whisper-1", "gpt-transcribe"]
+/** OpenAI's models that are billed by the duration of the audio. */
+const billedByDuration = ["whisper-1", "gpt-transcribe"]
 
-interface Count {
+/** The usage of a transcription: tokens of audio, of the text prompt and of the output, and seconds of audio. */
+interface TranscriptionUsage {
   readonly audio: number
   readonly text: number
   readonly output: number
   readonly seconds: number
 }
 
-const forms: { readonly [account: string]: (text: string, count: Count, prompt: Prompt, reply: Reply) => JsonObject } =
-  {
-    groq: (text, _count, _prompt, reply) => ({ text: ` ${text}`, x_groq: { id: `req_${reply.id}` } }),
-    mistral: (text, { audio, output, seconds }, { model }) => ({
-      model,
-      text,
-      language: null,
-      segments: [],
-      // A handful of tokens begins every prompt; audio is counted beside it.
-      usage: {
-        prompt_audio_seconds: seconds,
-        prompt_tokens: 3,
-        completion_tokens: output,
-        total_tokens: 3 + audio + output,
-        prompt_tokens_details: { cached_tokens: 0, audio_tokens: audio }
-      }
-    }),
-    openrouter: (text, { audio, output }) => ({
-      text,
-      usage: { input_tokens: audio, output_tokens: output, total_tokens: audio + output }
-    })
-  }
+/** The bodies of providers that differ from OpenAI, by account. */
+const bodies: {
+  readonly [account: string]: (
+    text: string,
+    usage: TranscriptionUsage,
+    request: SimulatedRequest,
+    reply: SimulatedReply
+  ) => JsonObject
+} = {
+  groq: (text, _usage, _request, reply) => ({ text: ` ${text}`, x_groq: { id: `req_${reply.id}` } }),
+  mistral: (text, { audio, output, seconds }, { model }) => ({
+    model,
+    text,
+    language: null,
+    segments: [],
+    // Three tokens begin every prompt; those of the audio are not part of `prompt_tokens`.
+    usage: {
+      prompt_audio_seconds: seconds,
+      prompt_tokens: 3,
+      completion_tokens: output,
+      total_tokens: 3 + audio + output,
+      prompt_tokens_details: { cached_tokens: 0, audio_tokens: audio }
+    }
+  }),
+  openrouter: (text, { audio, output }) => ({
+    text,
+    usage: { input_tokens: audio, output_tokens: output, total_tokens: audio + output }
+  })
+}
 
-const openai = (content: string, { audio, output, seconds, text }: Count, { model }: Prompt): JsonObject => ({
+const openAiBody = (
+  content: string,
+  { audio, output, seconds, text }: TranscriptionUsage,
+  { model }: SimulatedRequest
+): JsonObject => ({
   text: content,
-  usage: timed.includes(model)
+  usage: billedByDuration.includes(model)
     ? { type: "duration", seconds }
     : {
         type: "tokens",
@@ -57,25 +70,24 @@ const openai = (content: string, { audio, output, seconds, text }: Count, { mode
       }
 })
 
-const countOf = ({ bytes }: Pick<UploadedAudio, "bytes">, prompt: Prompt, { outputTokens }: Reply): Count => {
+const usageOf = (
+  { bytes }: Pick<UploadedAudio, "bytes">,
+  { promptText }: SimulatedRequest,
+  { outputTokens }: SimulatedReply
+): TranscriptionUsage => {
   const audio = Math.ceil(bytes / bytesPerToken)
-  return {
-    audio,
-    text: countTokens(prompt.text),
-    output: outputTokens,
-    seconds: Math.ceil(audio / tokensPerSecond)
-  }
+  return { audio, text: countTokens(promptText), output: outputTokens, seconds: Math.ceil(audio / tokensPerSecond) }
 }
 
-const answer = (prompt: Prompt, reply: Reply): JsonObject => {
-  const { account, bytes } = prompt.recording ?? { account: "", bytes: 0 }
-  const form = forms[account] ?? openai
-  return form(reply.text.join(""), countOf({ bytes }, prompt, reply), prompt, reply)
+const body = (request: SimulatedRequest, reply: SimulatedReply): JsonObject => {
+  const { account, bytes } = request.recording ?? { account: "", bytes: 0 }
+  const bodyOf = bodies[account] ?? openAiBody
+  return bodyOf(reply.text.join(""), usageOf({ bytes }, request, reply), request, reply)
 }
 
-export const openAiTranscriptionWire: SimulatedProtocol = {
-  ...openAiWire,
+export const simulatedProtocol: SimulatedProtocol = {
+  ...OpenAiChat.simulatedProtocol,
   path: "/openai/v1/audio/transcriptions",
-  read,
-  answer
+  readRequest,
+  body
 }

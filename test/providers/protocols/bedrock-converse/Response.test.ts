@@ -9,7 +9,7 @@ import { none } from "../../../../src/domain/Usage.ts"
 import { bedrockConverse } from "../../../../src/providers/protocols/bedrock-converse/BedrockConverse.ts"
 import type { ProviderFrame, WireCall } from "../../../../src/providers/protocols/Protocol.ts"
 import * as EventStreamFrames from "../../../../src/providers/transport/EventStreamFrames.ts"
-import { message } from "../../../../src/sandbox/protocols/bedrock-converse/Response.ts"
+import { eventMessage } from "../../../../src/sandbox/protocols/bedrock-converse/Response.ts"
 import { Damage, damaged, pieces, readDamaged, Sizes, ToolArguments } from "../fragments.ts"
 import { bodyOf, callOf, completed, decoded, failing, failureTag, outcome, thinker, user } from "../wire.ts"
 
@@ -31,7 +31,7 @@ const streamed = (
   wireCall: WireCall = call(),
   sizes: ReadonlyArray<number> = [50]
 ): Result.Result<Completion, Failure> =>
-  readBytes(Buffer.concat(events.map(([name, payload]) => message("event", name, payload))), wireCall, sizes)
+  readBytes(Buffer.concat(events.map(([name, payload]) => eventMessage("event", name, payload))), wireCall, sizes)
 
 const readBytes = (bytes: Uint8Array, wireCall: WireCall, sizes: ReadonlyArray<number>) =>
   Result.gen(function* () {
@@ -208,7 +208,7 @@ describe("a failure", () => {
       ["someNewException", { message: "x" }, "server"]
     ]
     for (const [name, payload, expected] of cases) {
-      const bytes = Buffer.concat([message("event", ...start), message("exception", name, payload)])
+      const bytes = Buffer.concat([eventMessage("event", ...start), eventMessage("exception", name, payload)])
       assert.strictEqual(failing(readBytes(bytes, call(), [9])), expected, name)
     }
   })
@@ -318,7 +318,7 @@ describe("plain and streamed", () => {
     ...end(tools.length > 0 ? "tool_use" : "end_turn", usage)
   ]
   const bytesOf = (made: ReadonlyArray<Event>) =>
-    Buffer.concat(made.map(([name, payload]) => message("event", name, payload)))
+    Buffer.concat(made.map(([name, payload]) => eventMessage("event", name, payload)))
 
   it.prop("are the same completion, wherever the bytes are cut", { Answer, Sizes }, (made) => {
     const whole = completed(decoded(bedrockConverse, plain(made.Answer), call()))

@@ -7,52 +7,62 @@ import { cacheWriteTokens } from "../../../../src/domain/Usage.ts"
 import { bedrockConverse } from "../../../../src/providers/protocols/bedrock-converse/BedrockConverse.ts"
 import type { WireCall } from "../../../../src/providers/protocols/Protocol.ts"
 import * as EventStreamFrames from "../../../../src/providers/transport/EventStreamFrames.ts"
-import * as Directives from "../../../../src/sandbox/Directives.ts"
-import type { Prompt, Reply } from "../../../../src/sandbox/Prompt.ts"
-import { bedrockWire } from "../../../../src/sandbox/protocols/bedrock-converse/Response.ts"
-import { replyTo } from "../../../../src/sandbox/Replies.ts"
+import { parseDirectives } from "../../../../src/sandbox/Directives.ts"
+import { simulatedProtocol } from "../../../../src/sandbox/protocols/bedrock-converse/Response.ts"
+import { replyTo, type SimulatedReply } from "../../../../src/sandbox/SimulatedReply.ts"
+import type { SimulatedRequest } from "../../../../src/sandbox/SimulatedRequest.ts"
 import { callOf, failing, thinker, user } from "../../../providers/protocols/wire.ts"
 
 const call = (request: Partial<ChatRequest>, over: Partial<WireCall> = {}): WireCall =>
   callOf({ request, upstream: "us.anthropic.claude:0", ...over, model: thinker() })
 
-const read = (asking: WireCall): Result.Result<Prompt, string> => {
-  const { body, path } = Result.getOrThrow(bedrockConverse.encode(asking))
-  return bedrockWire.read(JSON.parse(JSON.stringify(body)), `${bedrockWire.base}${path}`)
+const readRequest = (wireCall: WireCall): Result.Result<SimulatedRequest, string> => {
+  const { body, path } = Result.getOrThrow(bedrockConverse.encode(wireCall))
+  return simulatedProtocol.readRequest(JSON.parse(JSON.stringify(body)), `${simulatedProtocol.basePath}${path}`)
 }
 
-const replied = (asking: WireCall, tokens = { fresh: 3, cacheRead: 2, cacheWrite5m: 1, cacheWrite1h: 4 }) => {
-  const prompt = Result.getOrThrow(read(asking))
-  const directives = Directives.parseDirectives(prompt.lastUserText)
-  return { prompt, reply: replyTo(prompt, { directives, promptTokens: tokens, createdSeconds: 0 }) }
+/** What the sandbox read and what it replied. */
+interface Exchange {
+  readonly request: SimulatedRequest
+  readonly reply: SimulatedReply
 }
 
-const plain = (asking: WireCall, { prompt, reply }: { prompt: Prompt; reply: Reply }): Completion =>
-  fold(Result.getOrThrow(bedrockConverse.decode(bedrockWire.answer(prompt, reply), asking)))
+const exchange = (
+  wireCall: WireCall,
+  tokens = { fresh: 3, cacheRead: 2, cacheWrite5m: 1, cacheWrite1h: 4 }
+): Exchange => {
+  const request = Result.getOrThrow(readRequest(wireCall))
+  const directives = parseDirectives(request.lastUserText)
+  return { request, reply: replyTo(request, { directives, promptTokens: tokens, createdSeconds: 0 }) }
+}
 
-const streamed = (asking: WireCall, { prompt, reply }: { prompt: Prompt; reply: Reply }): Completion => {
-  const reader = bedrockConverse.reader(asking)
+const plain = (wireCall: WireCall, { reply, request }: Exchange): Completion =>
+  fold(Result.getOrThrow(bedrockConverse.decode(simulatedProtocol.body(request, reply), wireCall)))
+
+const streamed = (wireCall: WireCall, { reply, request }: Exchange): Completion => {
+  const reader = bedrockConverse.reader(wireCall)
   const parser = EventStreamFrames.eventStreamParser()
-  const frames = Result.getOrThrow(parser.read(bedrockWire.pieces(prompt, reply).map(({ frame }) => frame)))
+  const frames = Result.getOrThrow(parser.read(simulatedProtocol.events(request, reply).map(({ frame }) => frame)))
   return fold([
     ...frames.flatMap((frame) => Result.getOrThrow(reader.step(frame))),
     ...Result.getOrThrow(reader.finish())
   ])
 }
 
-const both = (asking: WireCall): Completion => {
-  const made = replied(asking)
-  const whole = plain(asking, made)
-  assert.deepStrictEqual(streamed(asking, made), whole)
-  return whole
+/** The completion of a call, which must be the same plain and streamed. */
+const complete = (wireCall: WireCall): Completion => {
+  const exchanged = exchange(wireCall)
+  const completion = plain(wireCall, exchanged)
+  assert.deepStrictEqual(streamed(wireCall, exchanged), completion)
+  return completion
 }
 
 const weather = { name: "get_weather", parameters: { properties: { city: { type: "string" } } } }
 
-describe("the sandbox as Bedrock", () => {
-  it("answers plain and streamed alike, with thinking and every kind of prompt token", () => {
-    const asking = call({ messages: [user("How are you?")], reasoning: { effort: "high", exclude: false } })
-    const { content, finishReason, reasoning, usage } = both(asking)
+describe("The sandbox as a Bedrock server", () => {
+  it("gives the same answer plain and streamed, with reasoning and every kind of prompt tokens", () => {
+    const wireCall = call({ messages: [user("How are you?")], reasoning: { effort: "high", exclude: false } })
+    const { content, finishReason, reasoning, usage } = complete(wireCall)
     assert.include(content, "How are you?")
     assert.include(content, "us.anthropic.claude:0")
     assert.isAbove(reasoning.length, 0)
@@ -61,63 +71,64 @@ describe("the sandbox as Bedrock", () => {
     assert.strictEqual(usage && cacheWriteTokens(usage), 5)
   })
 
-  it("calls tools, takes their results with the thinking before them, and knows a forged signature", () => {
-    const asking = call({
+  it("calls tools, accepts their results with the reasoning before them, and refuses a forged signature", () => {
+    const wireCall = call({
       messages: [user("[call:get_weather]")],
       tools: [weather],
       reasoning: { effort: "high", exclude: false }
     })
-    const said = both(asking)
+    const completion = complete(wireCall)
     assert.deepStrictEqual(
-      said.toolCalls.map(({ arguments: written, name }) => [name, JSON.parse(written)]),
+      completion.toolCalls.map(({ arguments: written, name }) => [name, JSON.parse(written)]),
       [["get_weather", { city: "sandbox" }]]
     )
-    const assistant: Message = { ...said, role: "assistant", content: [] }
+    const assistant: Message = { ...completion, role: "assistant", content: [] }
     const result: Message = {
       role: "tool",
-      toolCallId: said.toolCalls[0]?.id ?? "",
+      toolCallId: completion.toolCalls[0]?.id ?? "",
       content: [{ type: "text", text: "12 degrees" }]
     }
-    const more = (first: Message) => call({ ...asking.request, messages: [...asking.request.messages, first, result] })
-    assert.include(both(more(assistant)).content, "12 degrees")
+    const more = (first: Message) =>
+      call({ ...wireCall.request, messages: [...wireCall.request.messages, first, result] })
+    assert.include(complete(more(assistant)).content, "12 degrees")
     const forged = {
       ...assistant,
-      reasoningDetails: said.reasoningDetails.map((detail) => ({ ...detail, text: "no" }))
+      reasoningDetails: completion.reasoningDetails.map((detail) => ({ ...detail, text: "no" }))
     }
     assert.match(
-      Result.getOrElse(Result.flip(read(more(forged))), () => ""),
+      Result.getOrElse(Result.flip(readRequest(more(forged))), () => ""),
       /signature/
     )
   })
 
-  it("honours stops, limits, forced tools, schemas and cache points", () => {
+  it("respects stop sequences, output limits, forced tools, JSON schemas and cache points", () => {
     const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] }
     const format = { type: "json_schema", name: "s", strict: true, schema } as const
-    assert.notInclude(both(call({ stop: ["sandbox"] })).content, "sandbox")
-    assert.strictEqual(both(call({ maxOutputTokens: 2 })).finishReason, "length")
-    assert.strictEqual(both(call({ tools: [weather], toolChoice: "required" })).toolCalls[0]?.name, "get_weather")
-    assert.hasAllKeys(JSON.parse(both(call({ responseFormat: format })).content), ["city"])
+    assert.notInclude(complete(call({ stop: ["sandbox"] })).content, "sandbox")
+    assert.strictEqual(complete(call({ maxOutputTokens: 2 })).finishReason, "length")
+    assert.strictEqual(complete(call({ tools: [weather], toolChoice: "required" })).toolCalls[0]?.name, "get_weather")
+    assert.hasAllKeys(JSON.parse(complete(call({ responseFormat: format })).content), ["city"])
     const marked: Message = { role: "user", content: [{ type: "text", text: "a", cacheControl: { ttl: "1h" } }] }
-    const { breakpoints } = Result.getOrThrow(read(call({ messages: [marked, user("b")] })))
+    const { cacheBreakpoints: breakpoints } = Result.getOrThrow(readRequest(call({ messages: [marked, user("b")] })))
     assert.deepStrictEqual(breakpoints, [{ prefix: `us.anthropic.claude:0\n{"text":"a"}`, ttl: "1h" }])
   })
 
   it.each([
-    ["an assistant first", { messages: [{ role: "assistant", content: [{ text: "a" }] }] }],
-    ["two users in a row", { messages: [1, 2].map(() => ({ role: "user", content: [{ text: "a" }] })) }],
+    ["a conversation that begins with the assistant", { messages: [{ role: "assistant", content: [{ text: "a" }] }] }],
+    ["two user messages in a row", { messages: [1, 2].map(() => ({ role: "user", content: [{ text: "a" }] })) }],
     ["a blank text", { messages: [{ role: "user", content: [{ text: " " }] }] }],
-    ["a blank system", { system: [{ text: "" }], messages: [{ role: "user", content: [{ text: "a" }] }] }],
+    ["a blank system prompt", { system: [{ text: "" }], messages: [{ role: "user", content: [{ text: "a" }] }] }],
     [
-      "tools that nobody declared",
+      "a result of an undeclared tool",
       { messages: [{ role: "user", content: [{ toolResult: { toolUseId: "a", content: [{ text: "a" }] } }] }] }
     ],
     ["no messages", { messages: [] }],
-    ["nothing", null]
+    ["no body", null]
   ])("refuses %s, as the real server does", (_name, body) => {
-    assert.isTrue(Result.isFailure(bedrockWire.read(body, "/bedrock/model/m/converse")))
+    assert.isTrue(Result.isFailure(simulatedProtocol.readRequest(body, "/bedrock/model/m/converse")))
   })
 
-  it("words its errors as Bedrock does, refused and in a stream", () => {
+  it("reports errors as Bedrock does, as responses and within streams", () => {
     const cases = [
       [{ _tag: "Status", status: 429 }, "rate_limited"],
       [{ _tag: "Status", status: 500 }, "server"],
@@ -126,12 +137,12 @@ describe("the sandbox as Bedrock", () => {
       [{ _tag: "Context" }, "ContextTooLong"],
       [{ _tag: "Invalid", message: "no" }, "Invalid"]
     ] as const
-    for (const [complaint, expected] of cases) {
-      const { body, headers = {}, status } = bedrockWire.complain(complaint)
+    for (const [error, expected] of cases) {
+      const { body, headers = {}, status } = simulatedProtocol.error(error)
       const failure = bedrockConverse.failure({ status, headers, body: JSON.stringify(body) })
       assert.strictEqual(failing(Result.fail(failure)), expected)
       const [frame] = Result.getOrThrow(
-        EventStreamFrames.eventStreamParser().read([bedrockWire.complainInStream(complaint)])
+        EventStreamFrames.eventStreamParser().read([simulatedProtocol.errorEvent(error)])
       )
       const step = frame && bedrockConverse.reader(call({})).step(frame)
       assert.strictEqual(step && failing(step), expected)

@@ -6,57 +6,57 @@ import type { ChatRequest, Message } from "../../../../src/domain/Conversation.t
 import { gemini } from "../../../../src/providers/protocols/gemini/Gemini.ts"
 import type { WireCall } from "../../../../src/providers/protocols/Protocol.ts"
 import { sandboxDigest } from "../../../../src/sandbox/Digest.ts"
-import * as Directives from "../../../../src/sandbox/Directives.ts"
-import type { Prompt } from "../../../../src/sandbox/Prompt.ts"
-import { read } from "../../../../src/sandbox/protocols/gemini/Request.ts"
-import { geminiWire } from "../../../../src/sandbox/protocols/gemini/Response.ts"
-import { replyTo } from "../../../../src/sandbox/Replies.ts"
+import { parseDirectives } from "../../../../src/sandbox/Directives.ts"
+import { readRequest } from "../../../../src/sandbox/protocols/gemini/Request.ts"
+import { simulatedProtocol } from "../../../../src/sandbox/protocols/gemini/Response.ts"
+import { replyTo } from "../../../../src/sandbox/SimulatedReply.ts"
+import type { SimulatedRequest } from "../../../../src/sandbox/SimulatedRequest.ts"
 import { callOf, completed, decoded, failing, streamed, thinker, user } from "../../../providers/protocols/wire.ts"
 
-const third = thinker({ support: "always" })
+const gemini3 = thinker({ support: "always" })
 const clock = { name: "get_time", parameters: { type: "object", properties: {} } }
 const weather = { name: "get_weather", parameters: { type: "object", properties: { city: { type: "string" } } } }
 
 const callFor = (request: Partial<ChatRequest>, stream: boolean): WireCall =>
-  callOf({ request, stream, model: third, upstream: "gemini-3-flash", dialect: "generic" })
+  callOf({ request, stream, model: gemini3, upstream: "gemini-3-flash", dialect: "generic" })
 
-const promptOf = (call: WireCall): Result.Result<Prompt, string> => {
+const requestOf = (call: WireCall): Result.Result<SimulatedRequest, string> => {
   const { body, path } = Result.getOrThrow(gemini.encode(call))
-  return read(body, `${geminiWire.base}${path}`)
+  return readRequest(body, `${simulatedProtocol.basePath}${path}`)
 }
 
-/** One exchange between the protocol and the sandbox, without a socket between them. */
-const ask = (request: Partial<ChatRequest>, stream = false): Completion => {
+/** The completion of a request, exchanged with the sandbox without a socket. */
+const complete = (request: Partial<ChatRequest>, stream = false): Completion => {
   const call = callFor(request, stream)
-  const prompt = Result.getOrThrow(promptOf(call))
-  assert.deepStrictEqual([prompt.model, prompt.stream], ["gemini-3-flash", stream])
-  const reply = replyTo(prompt, {
-    directives: Directives.parseDirectives(prompt.lastUserText),
+  const read = Result.getOrThrow(requestOf(call))
+  assert.deepStrictEqual([read.model, read.stream], ["gemini-3-flash", stream])
+  const reply = replyTo(read, {
+    directives: parseDirectives(read.lastUserText),
     promptTokens: { fresh: 10, cacheRead: 5, cacheWrite5m: 0, cacheWrite1h: 0 },
     createdSeconds: 0
   })
-  if (!stream) return completed(decoded(gemini, geminiWire.answer(prompt, reply), call))
-  const frames = geminiWire.pieces(prompt, reply).map(({ frame }) => frame.slice("data: ".length).trimEnd())
+  if (!stream) return completed(decoded(gemini, simulatedProtocol.body(read, reply), call))
+  const frames = simulatedProtocol.events(read, reply).map(({ frame }) => frame.slice("data: ".length).trimEnd())
   return completed(streamed(gemini, frames, call))
 }
 
-describe("the sandbox as Gemini", () => {
-  it("answers plain and streamed alike, with the same usage", () => {
+describe("The sandbox as a Gemini server", () => {
+  it("gives the same answer and usage, plain and streamed", () => {
     const request = { messages: [user("How are you?")], reasoning: { effort: "high", exclude: false } } as const
-    const plain = ask(request)
-    assert.deepStrictEqual(ask(request, true), plain)
+    const plain = complete(request)
+    assert.deepStrictEqual(complete(request, true), plain)
     assert.include(plain.content, "How are you?")
     assert.isAbove(plain.reasoning.length, 0)
     assert.deepInclude(plain.usage, { input: 10, cacheRead: 5 })
     assert.isAbove(plain.usage?.reasoning ?? 0, 0)
   })
 
-  it("takes back what it signed in a tool loop, and refuses it changed, missing or mismatched", () => {
+  it("accepts what it signed in a tool loop, and refuses it when changed, missing or mismatched", () => {
     const first = { messages: [user("[call:get_weather,get_time]")], tools: [weather, clock] }
-    const said = ask(first)
-    assert.deepStrictEqual(ask(first, true), said)
-    assert.strictEqual(said.finishReason, "tool_calls")
-    const results = said.toolCalls.map(({ id, name }): Message => ({
+    const completion = complete(first)
+    assert.deepStrictEqual(complete(first, true), completion)
+    assert.strictEqual(completion.finishReason, "tool_calls")
+    const results = completion.toolCalls.map(({ id, name }): Message => ({
       role: "tool",
       toolCallId: id,
       content: [{ type: "text", text: `${name} at noon` }]
@@ -65,16 +65,16 @@ describe("the sandbox as Gemini", () => {
       ...first,
       messages: [
         ...first.messages,
-        { role: "assistant", content: [], toolCalls: said.toolCalls, reasoningDetails } as const,
+        { role: "assistant", content: [], toolCalls: completion.toolCalls, reasoningDetails } as const,
         ...results.toReversed()
       ]
     })
-    assert.include(ask(turn(said.reasoningDetails)).content, "get_time at noon")
-    assert.include(ask(turn([])).content, "get_time at noon")
-    const forged = said.reasoningDetails.map((detail) => ({ ...detail, data: sandboxDigest("forged", 48) }))
-    const refusal = (text: RegExp, change: (body: string) => string, details = said.reasoningDetails) => {
+    assert.include(complete(turn(completion.reasoningDetails)).content, "get_time at noon")
+    assert.include(complete(turn([])).content, "get_time at noon")
+    const forged = completion.reasoningDetails.map((detail) => ({ ...detail, data: sandboxDigest("forged", 48) }))
+    const refusal = (text: RegExp, change: (body: string) => string, details = completion.reasoningDetails) => {
       const { body, path } = Result.getOrThrow(gemini.encode(callFor(turn(details), false)))
-      const result = read(JSON.parse(change(JSON.stringify(body))), path)
+      const result = readRequest(JSON.parse(change(JSON.stringify(body))), path)
       assert.match(Result.isFailure(result) ? result.failure : "accepted", text)
     }
     refusal(/accepted/, (body) => body)
@@ -83,40 +83,43 @@ describe("the sandbox as Gemini", () => {
     refusal(/number of function response/, (body) => body.replace(`"functionResponse"`, `"other"`))
   })
 
-  it("honours forced tools, stop sequences, limits and schemas", () => {
+  it("respects forced tools, stop sequences, output limits and JSON schemas", () => {
     const hello = [user("hello")]
-    const forced = ask({ messages: hello, tools: [clock, weather], toolChoice: { name: "get_weather" } })
+    const forced = complete({ messages: hello, tools: [clock, weather], toolChoice: { name: "get_weather" } })
     assert.deepStrictEqual(
       forced.toolCalls.map(({ name }) => name),
       ["get_weather"]
     )
-    assert.strictEqual(ask({ messages: hello, tools: [clock], toolChoice: "none" }).finishReason, "stop")
-    assert.strictEqual(ask({ messages: hello, tools: [clock], toolChoice: "required" }).finishReason, "tool_calls")
+    assert.strictEqual(complete({ messages: hello, tools: [clock], toolChoice: "none" }).finishReason, "stop")
+    assert.strictEqual(complete({ messages: hello, tools: [clock], toolChoice: "required" }).finishReason, "tool_calls")
     assert.strictEqual(
-      ask({ messages: hello, stop: ["sandbox"], reasoning: { exclude: true } }).content,
+      complete({ messages: hello, stop: ["sandbox"], reasoning: { exclude: true } }).content,
       "This is the "
     )
-    const cut = ask({ messages: [user("[fault:length 500]")], maxOutputTokens: 5 })
+    const cut = complete({ messages: [user("[fault:length 500]")], maxOutputTokens: 5 })
     assert.deepStrictEqual([cut.finishReason, cut.usage?.output], ["length", 5])
     const schema = { type: "object", properties: { n: { const: 7 } }, required: ["n"] }
-    const shaped = ask({ messages: hello, responseFormat: { type: "json_schema", name: "x", strict: true, schema } })
+    const shaped = complete({
+      messages: hello,
+      responseFormat: { type: "json_schema", name: "x", strict: true, schema }
+    })
     assert.deepStrictEqual(JSON.parse(shaped.content), { n: 7 })
   })
 
-  it("complains in Google's words", () => {
-    const verdict = (complaint: Parameters<typeof geminiWire.complain>[0]) => {
-      const { body, status } = geminiWire.complain(complaint)
-      const inStream = geminiWire.complainInStream(complaint).slice("data: ".length).trimEnd()
+  it("reports errors as Google does, as responses and within streams", () => {
+    const reasonOf = (error: Parameters<typeof simulatedProtocol.error>[0]) => {
+      const { body, status } = simulatedProtocol.error(error)
+      const inStream = simulatedProtocol.errorEvent(error).slice("data: ".length).trimEnd()
       const call = callFor({}, true)
-      const seen = failing(Result.fail(gemini.failure({ status, headers: {}, body: JSON.stringify(body) })))
-      assert.strictEqual(failing(streamed(gemini, [inStream], call)), seen)
-      return seen
+      const reason = failing(Result.fail(gemini.failure({ status, headers: {}, body: JSON.stringify(body) })))
+      assert.strictEqual(failing(streamed(gemini, [inStream], call)), reason)
+      return reason
     }
-    assert.strictEqual(verdict({ _tag: "Overloaded" }), "overloaded")
-    assert.strictEqual(verdict({ _tag: "Quota" }), "Credentials")
-    assert.strictEqual(verdict({ _tag: "Context" }), "ContextTooLong")
-    assert.strictEqual(verdict({ _tag: "Invalid", message: "odd" }), "Invalid")
-    assert.strictEqual(verdict({ _tag: "Status", status: 429 }), "rate_limited")
-    assert.strictEqual(verdict({ _tag: "Status", status: 500 }), "server")
+    assert.strictEqual(reasonOf({ _tag: "Overloaded" }), "overloaded")
+    assert.strictEqual(reasonOf({ _tag: "Quota" }), "Credentials")
+    assert.strictEqual(reasonOf({ _tag: "Context" }), "ContextTooLong")
+    assert.strictEqual(reasonOf({ _tag: "Invalid", message: "odd" }), "Invalid")
+    assert.strictEqual(reasonOf({ _tag: "Status", status: 429 }), "rate_limited")
+    assert.strictEqual(reasonOf({ _tag: "Status", status: 500 }), "server")
   })
 })

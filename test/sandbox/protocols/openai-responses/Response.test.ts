@@ -6,35 +6,37 @@ import type { ChatRequest, Message } from "../../../../src/domain/Conversation.t
 import { openAiResponses } from "../../../../src/providers/protocols/openai-responses/OpenAiResponses.ts"
 import type { WireCall } from "../../../../src/providers/protocols/Protocol.ts"
 import * as SseFrames from "../../../../src/providers/transport/SseFrames.ts"
-import * as Directives from "../../../../src/sandbox/Directives.ts"
-import { openAiResponsesWire as wire } from "../../../../src/sandbox/protocols/openai-responses/Response.ts"
-import { replyTo } from "../../../../src/sandbox/Replies.ts"
+import { parseDirectives } from "../../../../src/sandbox/Directives.ts"
+import { simulatedProtocol } from "../../../../src/sandbox/protocols/openai-responses/Response.ts"
+import { replyTo } from "../../../../src/sandbox/SimulatedReply.ts"
 import { bodyOf, callOf, completed, decoded, thinker, user, failureTag } from "../../../providers/protocols/wire.ts"
 
 const clock = { name: "get_time", parameters: { type: "object", properties: {} } }
 const weather = { name: "get_weather", parameters: { type: "object", properties: { city: { type: "string" } } } }
 
-const asking = (request: Partial<ChatRequest>): WireCall =>
+const callWith = (request: Partial<ChatRequest>): WireCall =>
   callOf({ model: thinker(), request: { reasoning: { effort: "high", exclude: false }, ...request } })
 
-const replied = (call: WireCall) => {
-  const prompt = Result.getOrThrow(wire.read(bodyOf(openAiResponses, call), wire.path))
-  const reply = replyTo(prompt, {
-    directives: Directives.parseDirectives(prompt.lastUserText),
+const exchange = (call: WireCall) => {
+  const request = Result.getOrThrow(
+    simulatedProtocol.readRequest(bodyOf(openAiResponses, call), simulatedProtocol.path)
+  )
+  const reply = replyTo(request, {
+    directives: parseDirectives(request.lastUserText),
     promptTokens: { fresh: 10, cacheRead: 5, cacheWrite5m: 0, cacheWrite1h: 0 },
     createdSeconds: 0
   })
-  return { prompt, reply }
+  return { reply, request }
 }
 
 const plain = (call: WireCall): Completion => {
-  const { prompt, reply } = replied(call)
-  return completed(decoded(openAiResponses, wire.answer(prompt, reply), call))
+  const { reply, request } = exchange(call)
+  return completed(decoded(openAiResponses, simulatedProtocol.body(request, reply), call))
 }
 
 const streamed = (call: WireCall): Completion => {
-  const { prompt, reply } = replied(call)
-  const bytes = wire.pieces(prompt, reply).map(({ frame }) => new TextEncoder().encode(frame))
+  const { reply, request } = exchange(call)
+  const bytes = simulatedProtocol.events(request, reply).map(({ frame }) => new TextEncoder().encode(frame))
   const reader = openAiResponses.reader(call)
   const events: Array<CompletionEvent> = []
   for (const frame of Result.getOrThrow(SseFrames.sseParser().read(bytes)))
@@ -42,8 +44,8 @@ const streamed = (call: WireCall): Completion => {
   return fold([...events, ...Result.getOrThrow(reader.finish())])
 }
 
-describe("the sandbox as a Responses server", () => {
-  it("answers plain and streamed alike: text, reasoning, calls, limits, refusals", () => {
+describe("The sandbox as an OpenAI Responses server", () => {
+  it("gives the same answer plain and streamed: text, reasoning, calls, limits, refusals", () => {
     const cases: ReadonlyArray<readonly [Partial<ChatRequest>, string]> = [
       [{ messages: [user("How are you?")] }, "stop"],
       [{ messages: [user("[call:get_weather,get_time]")], tools: [weather, clock] }, "tool_calls"],
@@ -54,15 +56,15 @@ describe("the sandbox as a Responses server", () => {
       [{ messages: [user("hi")], reasoning: { effort: "none", exclude: false } }, "stop"]
     ]
     for (const [request, finish] of cases) {
-      const answer = plain(asking(request))
-      assert.deepStrictEqual(streamed(asking(request)), answer)
+      const answer = plain(callWith(request))
+      assert.deepStrictEqual(streamed(callWith(request)), answer)
       assert.strictEqual(answer.finishReason, finish)
       assert.deepInclude(answer.usage, { input: 10, cacheRead: 5 })
     }
   })
 
   const first: Partial<ChatRequest> = { messages: [user("[call:get_time]")], tools: [clock] }
-  const answer = plain(asking(first))
+  const answer = plain(callWith(first))
   const turn = (over: Partial<Completion>): WireCall => {
     const { reasoningDetails, toolCalls } = { ...answer, ...over }
     const messages: ReadonlyArray<Message> = [
@@ -70,45 +72,48 @@ describe("the sandbox as a Responses server", () => {
       { role: "assistant", content: [], toolCalls, reasoningDetails },
       { role: "tool", toolCallId: answer.toolCalls[0]?.id ?? "", content: [{ type: "text", text: "noon" }] }
     ]
-    return asking({ ...first, messages })
+    return callWith({ ...first, messages })
   }
-  const complaint = (body: unknown): string =>
-    Result.match(wire.read(body, wire.path), { onFailure: String, onSuccess: () => "" })
+  const errorFor = (body: unknown): string =>
+    Result.match(simulatedProtocol.readRequest(body, simulatedProtocol.path), {
+      onFailure: String,
+      onSuccess: () => ""
+    })
 
-  it("accepts its own reasoning back in a tool loop, and refuses it changed", () => {
+  it("accepts its own reasoning in a tool loop, and refuses it when changed", () => {
     assert.include(plain(turn({})).content, "noon")
     const forged = answer.reasoningDetails.map((detail) => ({ ...detail, data: `${String(detail["data"])}x` }))
-    assert.include(complaint(bodyOf(openAiResponses, turn({ reasoningDetails: forged }))), "could not be verified")
+    assert.include(errorFor(bodyOf(openAiResponses, turn({ reasoningDetails: forged }))), "could not be verified")
   })
 
   it("refuses what a real server refuses", () => {
     const body = bodyOf(openAiResponses, turn({}))
     const input = JSON.parse(JSON.stringify(body["input"]))
-    const [asked, reasoning, , output] = input
-    assert.include(complaint({ ...body, max_output_tokens: 15 }), "max_output_tokens")
-    assert.include(complaint({ ...body, stop: ["x"] }), "'stop'")
-    assert.include(complaint({ ...body, input: [asked, reasoning] }), "following item")
-    assert.include(complaint({ ...body, input: [asked, { ...reasoning, id: "rs_1" }] }), "not found")
-    assert.include(complaint({ ...body, input: [asked, output] }), "No tool call found")
-    assert.include(complaint({ ...body, input: input.slice(0, -1) }), "No tool output found")
+    const [question, reasoning, , output] = input
+    assert.include(errorFor({ ...body, max_output_tokens: 15 }), "max_output_tokens")
+    assert.include(errorFor({ ...body, stop: ["x"] }), "'stop'")
+    assert.include(errorFor({ ...body, input: [question, reasoning] }), "following item")
+    assert.include(errorFor({ ...body, input: [question, { ...reasoning, id: "rs_1" }] }), "not found")
+    assert.include(errorFor({ ...body, input: [question, output] }), "No tool call found")
+    assert.include(errorFor({ ...body, input: input.slice(0, -1) }), "No tool output found")
   })
 
-  it("complains in a way that the protocol understands, plain and in a stream", () => {
-    const kinds = [
+  it("reports errors that the protocol understands, as responses and within streams", () => {
+    const errors = [
       [{ _tag: "Overloaded" }, "overloaded"],
       [{ _tag: "Quota" }, "Credentials"],
       [{ _tag: "Context" }, "ContextTooLong"],
       [{ _tag: "Status", status: 429 }, "rate_limited"]
     ] as const
-    for (const [kind, verdict] of kinds) {
-      const { body, status } = wire.complain(kind)
-      const plainly = openAiResponses.failure({ status, headers: {}, body: JSON.stringify(body) })
-      assert.strictEqual(failureTag(plainly), verdict)
+    for (const [error, expected] of errors) {
+      const { body, status } = simulatedProtocol.error(error)
+      const failure = openAiResponses.failure({ status, headers: {}, body: JSON.stringify(body) })
+      assert.strictEqual(failureTag(failure), expected)
       const [frame] = Result.getOrThrow(
-        SseFrames.sseParser().read([new TextEncoder().encode(wire.complainInStream(kind))])
+        SseFrames.sseParser().read([new TextEncoder().encode(simulatedProtocol.errorEvent(error))])
       )
-      const step = openAiResponses.reader(asking({})).step(frame ?? assert.fail("no frame"))
-      assert.strictEqual(Result.isFailure(step) ? failureTag(step.failure) : "success", verdict)
+      const step = openAiResponses.reader(callWith({})).step(frame ?? assert.fail("no frame"))
+      assert.strictEqual(Result.isFailure(step) ? failureTag(step.failure) : "success", expected)
     }
   })
 })

@@ -37,8 +37,8 @@ const transcribe = (request: TranscriptionRequest, ...targets: readonly [Target,
 
 const second = (prompt = "") => recording({ prompt, language: "de" }, "ogg", new Uint8Array(32_000))
 
-layer(testLayer, { excludeTestServices: true })("the sandbox as a transcription server", (it) => {
-  it.effect("says what it got, and counts in the way of the provider it stands in for", () =>
+layer(testLayer, { excludeTestServices: true })("The sandbox as a transcription server", (it) => {
+  it.effect("describes what it received, and reports usage as the provider that it stands for", () =>
     Effect.gen(function* () {
       const counted = (provider: string, model: string, prompt: string) =>
         Effect.map(transcribe(second(prompt), at(provider, model)), ({ value }) => value)
@@ -64,21 +64,21 @@ layer(testLayer, { excludeTestServices: true })("the sandbox as a transcription 
     })
   )
 
-  it.effect("says what it is told to, in a conversation as well", () =>
+  it.effect("answers with the text of a directive, also as a chat model", () =>
     Effect.gen(function* () {
-      const told = second("[say:Guten Morgen.]")
-      assert.strictEqual((yield* transcribe(told, at("openai", "told"))).value.text, "Guten Morgen.")
-      assert.strictEqual((yield* transcribe(told, at("google", "told", "gemini"))).value.text, "Guten Morgen.")
-      const untold = yield* transcribe(recording({}, "mp3"), at("openai", "untold", "openai-chat"))
-      assert.strictEqual(untold.value.text, "The sandbox heard 1 audio clip(s).")
+      const directed = second("[say:Guten Morgen.]")
+      assert.strictEqual((yield* transcribe(directed, at("openai", "directed"))).value.text, "Guten Morgen.")
+      assert.strictEqual((yield* transcribe(directed, at("google", "directed", "gemini"))).value.text, "Guten Morgen.")
+      const undirected = yield* transcribe(recording({}, "mp3"), at("openai", "undirected", "openai-chat"))
+      assert.strictEqual(undirected.value.text, "The sandbox heard 1 audio clip(s).")
       assert.strictEqual((yield* transcribe(second("[fault:empty]"), at("openai", "mute"))).value.text, "")
     })
   )
 
-  it.effect("plays the faults that the prompt asks for", () =>
+  it.effect("produces the faults that the prompt asks for", () =>
     Effect.gen(function* () {
-      const asked = second("[fault:500 first] [say:Hello]")
-      const answer = yield* transcribe(asked, at("openai", "one"), at("groq", "two"))
+      const request = second("[fault:500 first] [say:Hello]")
+      const answer = yield* transcribe(request, at("openai", "one"), at("groq", "two"))
       assert.deepStrictEqual(
         answer.attempts.map(({ endpoint, outcome }) => `${endpoint} ${outcome}`),
         ["openai/one Transient", "groq/two answered"]
@@ -98,7 +98,7 @@ layer(testLayer, { excludeTestServices: true })("the sandbox as a transcription 
   )
 })
 
-describe("a form that a real server would refuse", () => {
+describe("A form that a real server would refuse", () => {
   const form = (change: (form: FormData) => void): FormData => {
     const made = new FormData()
     made.append("model", "whisper-1")
@@ -113,16 +113,21 @@ describe("a form that a real server would refuse", () => {
     ["has its file as text", form((made) => made.set("file", "RIFF")), /file is required/],
     ["has no model", form((made) => made.delete("model")), /model/],
     ["has two models", form((made) => made.append("model", "x")), /more than once/],
-    ["has a member too many", form((made) => made.append("stream", "true")), /Extra inputs/],
-    ["has what Mistral does not know", form((made) => made.delete("prompt")), /response_format: Extra/, "mistral"],
+    ["has an unknown field", form((made) => made.append("stream", "true")), /Extra inputs/],
+    [
+      "has a field that Mistral does not know",
+      form((made) => made.delete("prompt")),
+      /response_format: Extra/,
+      "mistral"
+    ],
     ["asks for another format", form((made) => made.set("response_format", "srt")), /not compatible/],
-    ["has a temperature that is none", form((made) => made.set("temperature", "warm")), /temperature/],
-    ["has a language that is none", form((made) => made.set("language", "german")), /ISO-639-1/],
-    ["has a file of a strange format", form((made) => made.set("file", file("a.txt"))), /Invalid file format/],
+    ["has a temperature that is not a number", form((made) => made.set("temperature", "warm")), /temperature/],
+    ["has a language that is not a code", form((made) => made.set("language", "german")), /ISO-639-1/],
+    ["has a file of an unknown format", form((made) => made.set("file", file("a.txt"))), /Invalid file format/],
     ["has a file without a name", form((made) => made.set("file", file("blob"))), /Invalid file format/],
-    ["says that the file is a text", form((made) => made.set("file", file("a.wav", "text/plain"))), /of type text/],
+    ["declares the file as text", form((made) => made.set("file", file("a.wav", "text/plain"))), /of type text/],
     ["has an empty file", form((made) => made.set("file", file("a.wav", "audio/wav", ""))), /too short/],
-    ["is none", JSON.stringify({ model: "whisper-1" }), /multipart/]
+    ["is not a form", JSON.stringify({ model: "whisper-1" }), /multipart/]
   ]
   const post = Effect.fnUntraced(function* (init: RequestInit) {
     const url = `${(yield* Sandbox).baseUrlFor("openai-chat")}/audio/transcriptions`
@@ -139,7 +144,7 @@ describe("a form that a real server would refuse", () => {
         })
       )
 
-    it.effect("comes in chunks, so that nobody knows how long it is", () =>
+    it.effect("is sent in chunks, so that its length is unknown", () =>
       Effect.gen(function* () {
         const sent = form(() => undefined)
         assert.strictEqual((yield* post({ body: sent })).status, 200)

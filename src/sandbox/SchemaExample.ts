@@ -1,16 +1,19 @@
-/** A value that a JSON Schema accepts, the same one every time. Covers what tools and structured outputs use. */
+/**
+ * An example of what a JSON Schema accepts, always the same one. Covers the keywords that tools and structured outputs
+ * use; a schema with others may get a value that it does not accept.
+ */
 import { Predicate } from "effect"
 
 import type { JsonObject } from "../domain/JsonObject.ts"
 
-/** Schemas may be recursive; deeper than this everything optional is left out. */
+/** Schemas can be recursive. Below this depth, everything optional is left out. */
 const maxDepth = 6
 const maxItems = 100
 
 const isJson = (value: unknown): value is JsonObject => Predicate.isObject(value)
 
-/** A value for `schema`, whose `$ref`s point into itself. */
-export const valueFor = (schema: JsonObject): unknown => value(schema, schema, 0)
+/** A value that `schema` accepts. Its `$ref`s are resolved within the schema itself. */
+export const schemaExample = (schema: JsonObject): unknown => value(schema, schema, 0)
 
 const value = (root: JsonObject, schema: JsonObject, depth: number): unknown => {
   for (const key of ["const", "default"]) if (schema[key] !== undefined) return schema[key]

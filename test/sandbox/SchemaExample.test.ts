@@ -1,8 +1,8 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import { valueFor } from "../../src/sandbox/JsonSynthesis.ts"
+import { schemaExample } from "../../src/sandbox/SchemaExample.ts"
 
-describe("JsonSynthesis.valueFor", () => {
+describe("schemaExample", () => {
   const tree = { type: "object", properties: { child: { $ref: "#/$defs/tree" } } }
   const table: ReadonlyArray<readonly [string, object, unknown]> = [
     ["constants before types", { const: 7, type: "string" }, 7],
@@ -21,13 +21,13 @@ describe("JsonSynthesis.valueFor", () => {
   ]
   for (const [name, schema, expected] of table) {
     it(`honours ${name}`, () => {
-      assert.deepStrictEqual(valueFor({ ...schema }), expected)
+      assert.deepStrictEqual(schemaExample({ ...schema }), expected)
     })
   }
 
   it("ends for a schema that contains itself", () => {
-    assert.isBelow(JSON.stringify(valueFor({ ...tree, $defs: { tree } })).length, 1_000)
-    const needy = { type: "object", properties: { child: { $ref: "#/$defs/needy" } }, required: ["child"] }
-    assert.isBelow(JSON.stringify(valueFor({ ...needy, $defs: { needy } })).length, 1_000)
+    assert.isBelow(JSON.stringify(schemaExample({ ...tree, $defs: { tree } })).length, 1_000)
+    const demanding = { type: "object", properties: { child: { $ref: "#/$defs/demanding" } }, required: ["child"] }
+    assert.isBelow(JSON.stringify(schemaExample({ ...demanding, $defs: { demanding } })).length, 1_000)
   })
 })
