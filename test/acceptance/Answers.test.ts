@@ -5,7 +5,7 @@ import type OpenAI from "openai"
 import { as, at, chunksOf, costOf, type Json, priced, receiptOf, timeTool, user, weatherTool } from "../support/Chat.ts"
 import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
-import { describeGateway, describeScripted, TestGateway } from "../support/TestGateway.ts"
+import { describeGateway, describeWithFakeProvider, TestGateway } from "../support/TestGateway.ts"
 
 const finishReasons: ReadonlyArray<readonly [asked: string, members: Json, reason: string]> = [
   ["Say something.", {}, "stop"],
@@ -247,7 +247,7 @@ const usages: ReadonlyArray<{
   }
 ]
 
-describeScripted("The usage of a chat completion", (it) => {
+describeWithFakeProvider("The usage of a chat completion", (it) => {
   for (const { counts, model, says, tier, tokens, usage } of usages)
     for (const stream of [false, true])
       it.effect(`is exact: ${says} (${stream ? "streamed" : "plain"})`, () =>
@@ -291,7 +291,7 @@ describeScripted("The usage of a chat completion", (it) => {
 
 const thought: Json = { type: "thinking", thinking: "Let me see.", signature: "c2lnbmVk" }
 
-describeScripted("The message of a chat completion", (it) => {
+describeWithFakeProvider("The message of a chat completion", (it) => {
   const thoughtful = Fake.answers("", { message: { content: [thought, { type: "text", text: "Yes." }] } })
 
   it.effect("has the model's reasoning, and the details to hand back", () =>

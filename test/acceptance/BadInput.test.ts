@@ -6,7 +6,7 @@ import { assert } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 
 import { answers, FakeProvider } from "../support/fake-provider/FakeProvider.ts"
-import { describeScripted, type Reply, TestGateway } from "../support/TestGateway.ts"
+import { describeWithFakeProvider, type Reply, TestGateway } from "../support/TestGateway.ts"
 
 const hi = { role: "user", content: "hi" }
 const good = { model: "gpt-4o-mini", messages: [hi] }
@@ -96,7 +96,7 @@ const malformed: ReadonlyArray<readonly [text: string, message: RegExp]> = [
   [`{"temperature":1e999,"messages":[${JSON.stringify(hi)}]}`, /^temperature: /]
 ]
 
-describeScripted("Bad input", (it) => {
+describeWithFakeProvider("Bad input", (it) => {
   it.effect("is refused with the reason when it is no JSON object, without a word of it", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway

@@ -17,7 +17,7 @@ import {
 } from "../support/Chat.ts"
 import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
-import { describeGateway, describeScripted, type Tenant, TestGateway, usd } from "../support/TestGateway.ts"
+import { describeGateway, describeWithFakeProvider, type Tenant, TestGateway, usd } from "../support/TestGateway.ts"
 
 const credit = usd("1")
 const hello = { model: "gpt-4.1", messages: [user("Hello")], max_completion_tokens: 1_000 }
@@ -242,7 +242,7 @@ const hangUp = Effect.fnUntraced(function* (tenant: Tenant, body: object) {
 const role = Fake.openaiChunk({ role: "assistant", content: "" })
 const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index} `)
 
-describeScripted("A client that leaves", (it) => {
+describeWithFakeProvider("A client that leaves", (it) => {
   for (const stream of [false, true])
     it.effect(`before the first output pays nothing, and the provider is hung up on (stream: ${stream})`, () =>
       Effect.gen(function* () {

@@ -15,7 +15,7 @@ import { as, at, chunksOf, costOf, type Json, priced, receiptOf, settledBalance,
 import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { modelsOf, protocolModels } from "../support/ProtocolModels.ts"
-import { describeGateway, describeScripted, TestGateway, usd } from "../support/TestGateway.ts"
+import { describeGateway, describeWithFakeProvider, TestGateway, usd } from "../support/TestGateway.ts"
 
 /** Models that the shipped catalog does not have, one per vendor whose way with sessions is of interest. */
 const overlay = (): string => {
@@ -179,7 +179,7 @@ const sentFor = Effect.fnUntraced(function* (body: Json, headers?: Record<string
 const oneEach = { "openai-chat": "gpt-4.1", "openai-responses": "gpt-5.2", "anthropic-messages": "claude-sonnet-5" }
 const everyone = { ...oneEach, gemini: "gemini-2.5-flash", deepseek: "deepseek-v4-pro", openrouter: "of-openrouter" }
 
-describeScripted(
+describeWithFakeProvider(
   "Prompt caching",
   (it) => {
     for (const { model, proves, report, threshold } of reports)

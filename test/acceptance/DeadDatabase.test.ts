@@ -7,7 +7,7 @@ import { inject } from "vitest"
 
 import { awaited } from "../support/Chat.ts"
 import { answers, FakeProvider } from "../support/fake-provider/FakeProvider.ts"
-import { describeScriptedOnPostgres, type Reply, TestGateway, usd } from "../support/TestGateway.ts"
+import { describeWithFakeProviderOnPostgres, type Reply, TestGateway, usd } from "../support/TestGateway.ts"
 
 const good = {
   model: "gpt-4o-mini",
@@ -72,7 +72,7 @@ const recovered = Effect.gen(function* () {
 const costOf = (replies: ReadonlyArray<Reply>): bigint =>
   replies.reduce((sum, reply) => sum + usd(Number(reply.at("usage.cost")).toFixed(12)), 0n)
 
-describeScriptedOnPostgres("A dead database", (it) => {
+describeWithFakeProviderOnPostgres("A dead database", (it) => {
   it.effect("refuses requests, plain and streamed, while it is dead, and the gateway recovers by itself", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway

@@ -15,7 +15,7 @@ import {
   FakeProvider
 } from "../support/fake-provider/FakeProvider.ts"
 import { audioPart, field } from "../support/Multipart.ts"
-import { describeScripted, type Reply, type Tenant, TestGateway } from "../support/TestGateway.ts"
+import { describeWithFakeProvider, type Reply, type Tenant, TestGateway } from "../support/TestGateway.ts"
 import { transcribe } from "../support/Transcription.ts"
 
 const secret = "the pelican flies at midnight"
@@ -129,7 +129,7 @@ const faults: ReadonlyArray<Fault> = [
   }
 ]
 
-describeScripted("Errors", (it) => {
+describeWithFakeProvider("Errors", (it) => {
   it.effect("are of the closed table, each with its status, a request id and nothing but code and message", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway

@@ -17,12 +17,12 @@ import {
   receiptOf,
   refusal,
   settledBalance,
-  singles,
+  singleEndpointModels,
   user
 } from "../support/Chat.ts"
 import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
-import { describeGateway, describeScripted, TestGateway, usd } from "../support/TestGateway.ts"
+import { describeGateway, describeWithFakeProvider, TestGateway, usd } from "../support/TestGateway.ts"
 
 /** Faults of one endpoint that another endpoint of the model makes good. */
 const survivable = [
@@ -82,7 +82,7 @@ describeGateway(
       it.effect(`goes on to the next candidate when the routed model is down, and bills that (stream: ${stream})`, () =>
         Effect.gen(function* () {
           const gateway = yield* TestGateway
-          const tenant = yield* gateway.tenant("1", { models: singles })
+          const tenant = yield* gateway.tenant("1", { models: singleEndpointModels })
           const messages = [user(`[fault:503 first] What is the capital of Chile? ${stream}`)]
           const reply = yield* gateway.chat({ messages, stream }, as(tenant))
           assert.strictEqual(reply.status, 200)
@@ -197,7 +197,7 @@ const refusals: ReadonlyArray<{
   }
 ]
 
-describeScripted("A provider's refusal", (it) => {
+describeWithFakeProvider("A provider's refusal", (it) => {
   for (const { behaviour, calls, code, message, model, status } of refusals)
     it.effect(`of ${model} (${message.source}) is ${status} ${code}, and costs nothing`, () =>
       Effect.gen(function* () {

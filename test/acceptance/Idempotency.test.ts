@@ -12,8 +12,8 @@ import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import {
   describeGateway,
-  describeScripted,
-  describeScriptedOnPostgres,
+  describeWithFakeProvider,
+  describeWithFakeProviderOnPostgres,
   layerGateway,
   type Reply,
   type Tenant,
@@ -180,7 +180,7 @@ describeGateway("A request with an Idempotency-Key", (it) => {
 const role = Fake.openaiChunk({ role: "assistant", content: "" })
 const word = Fake.openaiChunk({ content: "word " })
 
-describeScripted("An attempt under an Idempotency-Key", (it) => {
+describeWithFakeProvider("An attempt under an Idempotency-Key", (it) => {
   for (const stream of [false, true]) {
     it.effect(`that failed is made anew (stream: ${stream})`, () =>
       Effect.gen(function* () {
@@ -325,7 +325,7 @@ describeScripted("An attempt under an Idempotency-Key", (it) => {
   )
 })
 
-describeScriptedOnPostgres("Two gateways on one database", (it) => {
+describeWithFakeProviderOnPostgres("Two gateways on one database", (it) => {
   it.effect("answer a key once between them", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway

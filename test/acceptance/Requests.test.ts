@@ -4,7 +4,7 @@ import { Effect } from "effect"
 
 import { at } from "../support/Chat.ts"
 import { type Json, FakeProvider } from "../support/fake-provider/FakeProvider.ts"
-import { describeScripted, type Reply, TestGateway } from "../support/TestGateway.ts"
+import { describeWithFakeProvider, type Reply, TestGateway } from "../support/TestGateway.ts"
 
 const hi = { role: "user", content: "hi" }
 const parameters = { type: "object", properties: { city: { type: "string" } } }
@@ -293,7 +293,7 @@ const forwardedToAnthropic: ReadonlyArray<readonly [fields: Json, sent: Json]> =
   [{ messages: [system, hi] }, { system: [{ type: "text", text: "be brief", cache_control: ephemeral("1h") }] }]
 ]
 
-describeScripted("Requests", (it) => {
+describeWithFakeProvider("Requests", (it) => {
   it.effect("accepts every parameter up to its limits", () =>
     Effect.forEach(accepted, (fields) => forwarded(fields), { discard: true })
   )

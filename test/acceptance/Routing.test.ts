@@ -9,7 +9,7 @@ import type { ModelId } from "../../src/domain/Ids.ts"
 import { modelId } from "../../src/domain/Ids.ts"
 import { as, at, type Json, receiptOf, timeTool, user } from "../support/Chat.ts"
 import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
-import { describeGateway, describeScripted, TestGateway } from "../support/TestGateway.ts"
+import { describeGateway, describeWithFakeProvider, TestGateway } from "../support/TestGateway.ts"
 
 const image = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } }
 const audio = { type: "input_audio", input_audio: { data: "SUQzBAAAAAAAI1RTU0UAAAAPAAAD", format: "mp3" } }
@@ -234,7 +234,7 @@ const thinkingOf = (body: Json | undefined): unknown => {
   return at(body, "reasoning", "effort") ?? at(body, "output_config", "effort")
 }
 
-describeScripted("Reasoning", (it) => {
+describeWithFakeProvider("Reasoning", (it) => {
   for (const [reasoning, openai, claude] of forwarded)
     it.effect(`${JSON.stringify(reasoning)} reaches the routed model as ${openai}`, () =>
       Effect.gen(function* () {

@@ -3,10 +3,10 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 import { modelId, type OrganizationId } from "../../src/domain/Ids.ts"
-import { as, at, chunksOf, receiptOf, singles, user } from "../support/Chat.ts"
+import { as, at, chunksOf, receiptOf, singleEndpointModels, user } from "../support/Chat.ts"
 import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
-import { describeGateway, describeScripted, type Tenant, TestGateway } from "../support/TestGateway.ts"
+import { describeGateway, describeWithFakeProvider, type Tenant, TestGateway } from "../support/TestGateway.ts"
 
 const easy = [user("What is the capital of Australia?")]
 const hard = [
@@ -139,7 +139,7 @@ describeGateway("A session", (it) => {
   it.effect("detours around its model while that fails, and returns to it", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
-      const tenant = yield* gateway.tenant("1", { models: singles })
+      const tenant = yield* gateway.tenant("1", { models: singleEndpointModels })
       const first = yield* ask(tenant, { messages: easy, session_id: "s" })
       const failing = [user(`[fault:429 on=${first.model}] And of New Zealand?`)]
       const detour = yield* ask(tenant, { messages: failing, session_id: "s" })
@@ -173,7 +173,7 @@ describeGateway("A session", (it) => {
   )
 })
 
-describeScripted("A session id", (it) => {
+describeWithFakeProvider("A session id", (it) => {
   it.effect("reaches providers only as a key that says nothing about the client", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider

@@ -16,7 +16,7 @@ import {
 } from "../support/Chat.ts"
 import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
-import { describeGateway, describeScripted, TestGateway, usd } from "../support/TestGateway.ts"
+import { describeGateway, describeWithFakeProvider, TestGateway, usd } from "../support/TestGateway.ts"
 
 const hello = { model: "gpt-4o-mini", messages: [user("Hello")] }
 /** Breaks off after five tokens. */
@@ -239,7 +239,7 @@ const thinkingStream = Fake.streams([
 const role = Fake.openaiChunk({ role: "assistant", content: "" })
 const done = "data: [DONE]\n\n"
 
-describeScripted("A provider's stream", (it) => {
+describeWithFakeProvider("A provider's stream", (it) => {
   it.effect("with thinking gives reasoning and details that can be handed back as they came", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider

@@ -9,7 +9,7 @@ import type OpenAI from "openai"
 
 import { chatProtocolNames } from "../../src/catalog/Model.ts"
 import { at, type Json, timeTool, user, weatherTool } from "../support/Chat.ts"
-import { protocolModels, thinkersOf } from "../support/ProtocolModels.ts"
+import { protocolModels, reasoningModelsOf } from "../support/ProtocolModels.ts"
 import { describeGateway, TestGateway } from "../support/TestGateway.ts"
 
 interface Said {
@@ -129,7 +129,7 @@ const forgedDetail = (detail: Json): Json => ({
 /** Of the same length and letters, because what is no signature by its looks is not even sent. */
 const altered = (text: string): string => (text.startsWith("x") ? "y" : "x") + text.slice(1)
 
-const firstOf = (protocol: (typeof chatProtocolNames)[number]) => String(thinkersOf(protocol)[0]?.id)
+const firstOf = (protocol: (typeof chatProtocolNames)[number]) => String(reasoningModelsOf(protocol)[0]?.id)
 
 describeGateway(
   "A tool loop",
@@ -141,8 +141,8 @@ describeGateway(
             `[${protocol}: tools, parallel tools, reasoning round trip]`,
           () =>
             Effect.gen(function* () {
-              assert.isNotEmpty(thinkersOf(protocol))
-              for (const { id } of thinkersOf(protocol)) {
+              assert.isNotEmpty(reasoningModelsOf(protocol))
+              for (const { id } of reasoningModelsOf(protocol)) {
                 const { first, messages, second } = yield* beginning(id, stream)
                 for (const { details } of [first, second]) assert.isNotEmpty(details, `the thoughts of ${id}`)
                 assertAnswer(yield* turn(id, messages, [], stream), id)
@@ -172,7 +172,7 @@ describeGateway(
         it.effect(`that begins with ${from} goes on with another model over ${to} [${to}: reasoning round trip]`, () =>
           Effect.gen(function* () {
             const { messages } = yield* beginning(firstOf(from), true)
-            const others = thinkersOf(to).filter(({ id }) => id !== firstOf(from))
+            const others = reasoningModelsOf(to).filter(({ id }) => id !== firstOf(from))
             for (const { id } of others.slice(0, 2)) {
               assertAnswer(yield* turn(id, messages, [], false), id)
               assertAnswer(yield* turn(id, messages, [], true), id)

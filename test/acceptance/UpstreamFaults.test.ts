@@ -13,7 +13,7 @@ import { type ChatProtocolName, chatProtocolNames } from "../../src/catalog/Mode
 import { as, at, chunksOf, costOf, type Json, receiptOf, settledBalance, textIn, user } from "../support/Chat.ts"
 import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
-import { describeScripted, type Tenant, TestGateway, usd } from "../support/TestGateway.ts"
+import { describeWithFakeProvider, type Tenant, TestGateway, usd } from "../support/TestGateway.ts"
 
 /** How one bad habit of providers looks in a protocol; a kind of answer that it cannot have is left out. */
 interface Habit {
@@ -267,7 +267,7 @@ const assertFailed = Effect.fnUntraced(function* (model: string, stream: boolean
   assert.strictEqual(at(receipt.at("attempts"), 0, "outcome"), said === undefined ? "Transient" : "answered")
 })
 
-describeScripted(
+describeWithFakeProvider(
   "A provider that sends",
   (it) => {
     for (const [name, habit] of Object.entries(habits))

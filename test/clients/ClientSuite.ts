@@ -214,8 +214,8 @@ const hungUp = Effect.gen(function* () {
   yield* awaited(aborted, "the end of the provider's connection")
 })
 
-const departures = (client: Client, { scripted }: Gateways) =>
-  scripted(`${client.name}, leaving`, (it) => {
+const departures = (client: Client, { fakeProvider }: Gateways) =>
+  fakeProvider(`${client.name}, leaving`, (it) => {
     it.effect("in the middle of a stream stops the provider and pays for what was delivered", () =>
       Effect.gen(function* () {
         const provider = yield* FakeProvider

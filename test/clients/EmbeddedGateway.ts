@@ -7,21 +7,21 @@ import { Effect, Layer } from "effect"
 
 import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { dataDirectory } from "../support/TestDatabase.ts"
-import { describeGateway, describeScripted, layerGateway, type Services } from "../support/TestGateway.ts"
+import { describeGateway, describeWithFakeProvider, layerGateway, type Services } from "../support/TestGateway.ts"
 
 type Describe<R> = (name: string, suite: (it: Vitest.MethodsNonLive<R>) => void) => void
 
-/** Where a suite runs: a gateway with the sandbox behind it, and one with the scripted provider. */
+/** Where a suite runs: a gateway with the sandbox behind it, and one with the fake provider. */
 export interface Gateways {
   readonly sandbox: Describe<Services>
-  readonly scripted: Describe<Services | Fake.FakeProvider>
+  readonly fakeProvider: Describe<Services | Fake.FakeProvider>
 }
 
 const options = { excludeTestServices: true, timeout: "20 seconds" } as const
 
 const embeddedSandbox = Layer.unwrap(Effect.map(dataDirectory, (directory) => layerGateway({ DATA_DIR: directory })))
 
-const embeddedScripted = Layer.unwrap(
+const embeddedFakeProvider = Layer.unwrap(
   Effect.gen(function* () {
     const provider = Fake.environmentOf(yield* Fake.FakeProvider)
     return layerGateway({ DATA_DIR: yield* dataDirectory, ...provider })
@@ -30,10 +30,10 @@ const embeddedScripted = Layer.unwrap(
 
 export const onEmbedded: Gateways = {
   sandbox: (name, suite) => layer(embeddedSandbox, options)(`${name} [embedded]`, suite),
-  scripted: (name, suite) => layer(embeddedScripted, options)(`${name} [embedded]`, suite)
+  fakeProvider: (name, suite) => layer(embeddedFakeProvider, options)(`${name} [embedded]`, suite)
 }
 
 export const onBothEngines: Gateways = {
   sandbox: (name, suite) => describeGateway(name, suite),
-  scripted: (name, suite) => describeScripted(name, suite)
+  fakeProvider: (name, suite) => describeWithFakeProvider(name, suite)
 }

@@ -60,7 +60,7 @@ onEmbedded.sandbox("Reasoning, through OpenRouter's provider,", (it) => {
   it.effect("of gpt-5.2 is shown once", () => assertShownOnce("gpt-5.2"))
 })
 
-onEmbedded.scripted("Reasoning, through OpenRouter's provider,", (it) => {
+onEmbedded.fakeProvider("Reasoning, through OpenRouter's provider,", (it) => {
   for (const stream of [false, true])
     it.effect(`goes back to Anthropic as it was signed, over a tool call (${stream ? "streamed" : "plain"})`, () =>
       Effect.gen(function* () {

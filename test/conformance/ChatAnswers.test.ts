@@ -208,7 +208,7 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document,", (it) => {
     )
 })
 
-onEmbedded.scripted("By OpenAI's schemas and our own document, from a provider,", (it) => {
+onEmbedded.fakeProvider("By OpenAI's schemas and our own document, from a provider,", (it) => {
   for (const testCase of scriptedCases)
     it.effect(`${testCase.name} is valid, plain and streamed`, () =>
       Effect.gen(function* () {

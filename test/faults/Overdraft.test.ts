@@ -4,12 +4,12 @@ import { Effect } from "effect"
 
 import { as, receiptOf, settledBalance, user } from "../support/Chat.ts"
 import * as Fake from "../support/fake-provider/FakeProvider.ts"
-import { describeScripted, TestGateway, usd } from "../support/TestGateway.ts"
+import { describeWithFakeProvider, TestGateway, usd } from "../support/TestGateway.ts"
 
 const requests = 1_000
 const covered = 10
 
-describeScripted("An organization with a thousand requests at once", (it) => {
+describeWithFakeProvider("An organization with a thousand requests at once", (it) => {
   it.effect(
     "is overdrawn by less than one hold, and every request beyond that is refused with 402",
     () =>

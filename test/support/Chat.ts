@@ -1,4 +1,4 @@
-/** What suites say to `POST /v1/chat/completions` and read from it, beyond what `TestGateway` offers. */
+/** Requests to `POST /v1/chat/completions` and what is read from the answers, for suites that use `TestGateway`. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { APIError } from "openai"
@@ -13,7 +13,7 @@ export const user = (content: string) => ({ role: "user", content }) as const
 
 export const as = (tenant: Tenant) => ({ authorization: `Bearer ${tenant.key}` })
 
-/** Chunks of a streamed answer, raw; fails the test unless the stream ends with `[DONE]`. */
+/** The chunks of a stream, as they were sent. Fails the test unless the stream ends with `[DONE]`. */
 export const chunksOf = (text: string): ReadonlyArray<Json> => {
   const data = text
     .split("\n\n")
@@ -30,11 +30,11 @@ export const at = (json: unknown, ...path: ReadonlyArray<string | number>): unkn
     json
   )
 
-/** The text of all chunks. */
+/** The text of all chunks together. */
 export const textIn = (chunks: ReadonlyArray<Json>): string =>
   chunks.map((chunk) => at(chunk, "choices", 0, "delta", "content") ?? "").join("")
 
-/** The error that a call of the SDK ends with. */
+/** The error of a call of the SDK. Fails the test when the call succeeds. */
 export const refusal = (call: () => Promise<unknown>): Effect.Effect<APIError> =>
   Effect.promise(() =>
     call().then(
@@ -49,12 +49,15 @@ export const awaited = <A>(event: Promise<A>, what: string): Effect.Effect<A> =>
     Effect.timeoutOrElse({ duration: "5 seconds", orElse: () => Effect.die(`${what}: not within five seconds`) })
   )
 
-/** Repeats a look until it shows something, for what happens right after an answer. */
-export const eventually = <A, E, R>(look: Effect.Effect<A | undefined, E, R>, what: string): Effect.Effect<A, E, R> =>
+/** Repeats an effect until it gives a value, for what happens soon after an answer. Fails after three seconds. */
+export const eventually = <A, E, R>(
+  attempt: Effect.Effect<A | undefined, E, R>,
+  what: string
+): Effect.Effect<A, E, R> =>
   Effect.gen(function* () {
     for (let tries = 0; tries < 150; tries++) {
-      const seen = yield* look
-      if (seen !== undefined) return seen
+      const value = yield* attempt
+      if (value !== undefined) return value
       yield* Effect.sleep("20 millis")
     }
     return assert.fail(`${what}: not within three seconds`)
@@ -70,20 +73,20 @@ export const receiptOf = Effect.fnUntraced(function* (id: unknown, tenant?: Tena
   )
 })
 
-/** What an organization can spend, once nothing of it is held any more. */
+/** The available balance of an organization, once it has no open holds. */
 export const settledBalance = Effect.fnUntraced(function* (organization?: OrganizationId) {
   const gateway = yield* TestGateway
   const look = Effect.map(gateway.balance(organization), ({ available, held }) => (held === 0n ? available : undefined))
   return yield* eventually(look, "the end of all holds")
 })
 
-/** `usage.cost`, exactly. */
+/** `usage.cost` of an answer, in picodollars. */
 export const costOf = (answer: Json | undefined): Picodollars => {
   const cost = at(answer, "usage", "cost")
   return usd(Number(cost).toFixed(12))
 }
 
-/** Picodollars that tokens of a model cost by the prices it publishes. */
+/** What tokens cost by the prices that the model publishes, in picodollars. */
 export const priced = Effect.fnUntraced(function* (
   model: string,
   tokens: { readonly [bucket: string]: number },
@@ -112,5 +115,7 @@ export const timeTool = {
   function: { name: "get_time", parameters: { type: "object", properties: {} } }
 } as const
 
-/** Models with one endpoint each: when the first fails, another model answers, and not another endpoint of it. */
-export const singles = ["gpt-5-nano", "gpt-5-mini", "gpt-5.4"].map((id) => modelId(id))
+/**
+ * Models with one endpoint each: when the first fails, another model answers, not another endpoint of the same model.
+ */
+export const singleEndpointModels = ["gpt-5-nano", "gpt-5-mini", "gpt-5.4"].map((id) => modelId(id))

@@ -1,6 +1,7 @@
 /**
- * Says at the end of a run how many tests passed on which database engine, which capabilities of which protocols they
- * proved, and what was skipped for want of a tool: green must not hide what was not there.
+ * Reports at the end of a run how many tests passed on which database engine, which capabilities of which protocols
+ * they proved, and which tests were skipped because a tool is not installed: a run that passes must not hide what it
+ * left out.
  */
 import type { Reporter, TestModule } from "vitest/node"
 
@@ -17,10 +18,10 @@ export class EngineReporter implements Reporter {
     for (const name of names) passed.set(engineOf(name), (passed.get(engineOf(name)) ?? 0) + 1)
     const counts = ["no engine", "embedded", "postgresql"].map((engine) => `${engine} ${passed.get(engine) ?? 0}`)
     process.stdout.write(`\n Tests passed by database engine: ${counts.join(", ")}\n`)
-    const wanting = modules
+    const skipped = modules
       .flatMap((module) => Array.from(module.children.allTests("skipped"), ({ name }) => name))
       .filter((name) => /\[no [^\]]+\]$/.test(name))
-    if (wanting.length > 0) process.stdout.write(`\n Skipped for want of a tool:\n ${wanting.join("\n ")}\n`)
+    if (skipped.length > 0) process.stdout.write(`\n Skipped, because a tool is missing:\n ${skipped.join("\n ")}\n`)
     const table = proofTable(names)
     if (table !== "") process.stdout.write(`\n Tests passed by protocol and capability:\n ${table}\n`)
   }

@@ -1,4 +1,4 @@
-/** Forms as bytes, so that a suite can send what no client library would. */
+/** Multipart forms as bytes, so that a suite can send forms that no client library would send. */
 
 import { waveOf } from "./WaveFile.ts"
 
@@ -7,7 +7,7 @@ export interface PartSpec {
   readonly content: string | Uint8Array
   readonly filename?: string
   readonly type?: string
-  /** In place of the headers that would be written. */
+  /** Replaces the headers that are written otherwise. */
   readonly head?: string
 }
 
@@ -33,7 +33,7 @@ export const multipart = (parts: ReadonlyArray<PartSpec>, boundary = "----tollga
   ])
 })
 
-/** A WAV of nothing: 8 kHz, 16 bit, one channel. */
+/** A silent WAV file: 8 kHz, 16 bit, one channel. */
 export const silence = (millis = 500): Buffer<ArrayBuffer> =>
   Buffer.from(waveOf({ tag: 1, channels: 1, sampleRate: 8_000, sampleBits: 16 }, millis * 16))
 

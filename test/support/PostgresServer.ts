@@ -1,4 +1,4 @@
-/** A PostgreSQL server of our own from the binaries of this machine, which suites and benchmarks may kill. */
+/** A PostgreSQL server started from the binaries of this machine, which suites and benchmarks may crash. */
 import { execFileSync, spawn } from "node:child_process"
 import { chownSync, existsSync, mkdirSync, readdirSync } from "node:fs"
 import { createServer } from "node:net"
@@ -7,14 +7,14 @@ import { delimiter, join } from "node:path"
 
 export interface PostgresServer {
   readonly url: string
-  /** What the server says, as a file. */
+  /** The path of the log file. */
   readonly log: string
-  /** Kills the server as a power cut would and starts it again, on the same port. Done when it answers. */
+  /** Ends the server at once, as a power cut does, and starts it again on the same port. Resolves when it answers. */
   readonly crash: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
-/** Where `initdb` and `pg_ctl` are, if they are anywhere. */
+/** The directory of `initdb` and `pg_ctl`; `undefined` when they are not installed. */
 export const binaries = (): string | undefined => {
   const installed = "/usr/lib/postgresql"
   const versions = existsSync(installed) ? readdirSync(installed).sort((a, b) => Number(b) - Number(a)) : []
@@ -25,12 +25,12 @@ export const binaries = (): string | undefined => {
   return places.find((place) => existsSync(join(place, "initdb")) && existsSync(join(place, "pg_ctl")))
 }
 
-/** PostgreSQL refuses to run as root; there, it runs as the user its package made. */
+/** PostgreSQL refuses to run as root; as root, it is started as the user that its package created. */
 const asRoot = userInfo().uid === 0
 const run = (command: string, ...args: ReadonlyArray<string>): Promise<void> =>
   new Promise((resolve, reject) => {
     const [file, all] = asRoot ? ["runuser", ["-u", "postgres", "--", command, ...args]] : [command, args]
-    // Without pipes: the server would inherit them, and they would stay open for as long as it runs.
+    // Without pipes, because the server would inherit them and keep them open for as long as it runs.
     const child = spawn(file, all, { cwd: tmpdir(), stdio: "ignore" })
     child.once("error", reject)
     child.once("exit", (code) => (code === 0 ? resolve() : reject(new Error(`${command} ended with ${code}`))))
@@ -50,11 +50,11 @@ export const freePort = (): Promise<number> =>
     })
   })
 
-/** Ends a server by the directory of its data, also one that another process has started. */
+/** Ends the server of a data directory, whichever process has started it. */
 export const stop = (bin: string, data: string): Promise<void> =>
   run(join(bin, "pg_ctl"), "-D", data, "-m", "immediate", "stop")
 
-/** Starts a new, empty server in `directory`, which is made. */
+/** Creates `directory` and starts a new, empty server in it. */
 export const start = async (
   bin: string,
   directory: string,

@@ -1,6 +1,6 @@
 /**
- * Models to prove a protocol with: those of the shipped catalog whose first endpoint speaks it. A protocol that the
- * shipped catalog has no model for gets one from an overlay, so that a new protocol is tested as soon as it has a name.
+ * The models with which a protocol is proved: those of the shipped catalog whose first endpoint uses it. A protocol
+ * without such a model gets one from an overlay, so that a new protocol is tested as soon as it has a name.
  */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -13,11 +13,11 @@ import { type Model, type ChatProtocolName, chatProtocolNames } from "../../src/
 import type { Environment } from "./GatewayEnvironment.ts"
 
 const shipped = Result.getOrThrow(loadCatalog())
-const speaks = (protocol: ChatProtocolName) => (model: Model) => model.endpoints[0].protocol === protocol
+const uses = (protocol: ChatProtocolName) => (model: Model) => model.endpoints[0].protocol === protocol
 const shippedModels = [...shipped.models.values()]
 
 const standIns = chatProtocolNames
-  .filter((protocol) => !shippedModels.some(speaks(protocol)))
+  .filter((protocol) => !shippedModels.some(uses(protocol)))
   .map((protocol) => ({
     id: `stand-in-${protocol}`,
     context_window: 200_000,
@@ -37,19 +37,19 @@ const standIns = chatProtocolNames
 const overlay = JSON.stringify({ models: standIns })
 const models = [...Result.getOrThrow(loadCatalog(overlay)).models.values()]
 
-/** Variables of a gateway that has a model for every protocol. */
+/** Variables of a gateway with a model for every protocol. */
 export const protocolModels = (): Environment => {
   const file = join(inject("scratch"), `protocol-models-${process.pid}.json`)
   writeFileSync(file, overlay)
   return { CATALOG_FILE: file }
 }
 
-/** The models that a protocol is reached with, which can do what `can` says. */
+/** The models whose first endpoint uses the protocol and that satisfy `can`. */
 export const modelsOf = (
   protocol: ChatProtocolName,
   can: (model: Model) => boolean = () => true
-): ReadonlyArray<Model> => models.filter((model) => speaks(protocol)(model) && can(model))
+): ReadonlyArray<Model> => models.filter((model) => uses(protocol)(model) && can(model))
 
-/** Models that think and call tools. */
-export const thinkersOf = (protocol: ChatProtocolName): ReadonlyArray<Model> =>
+/** Those of them that reason and call tools. */
+export const reasoningModelsOf = (protocol: ChatProtocolName): ReadonlyArray<Model> =>
   modelsOf(protocol, ({ reasoning, tools }) => tools && reasoning.support !== "none")

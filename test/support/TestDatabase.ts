@@ -1,4 +1,7 @@
-/** Databases for suites: each gets a fresh, migrated one, on the embedded engine always and on PostgreSQL if it can. */
+/**
+ * Databases for suites. Each suite gets a new, migrated database: always on the embedded engine, and on PostgreSQL
+ * where it is available.
+ */
 import { randomUUID } from "node:crypto"
 import { cpSync, mkdtempSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -15,7 +18,7 @@ import { Database, type StartError } from "../../src/sql/Database.ts"
 
 export type Services = Database | PgClient.PgClient | SqlClient.SqlClient
 
-/** A data directory of the embedded engine that is gone with its scope. */
+/** A data directory of the embedded engine, deleted with its scope. */
 export const dataDirectory = Effect.acquireRelease(
   Effect.sync(() => {
     const directory = mkdtempSync(join(inject("scratch"), "embedded-"))
@@ -25,7 +28,7 @@ export const dataDirectory = Effect.acquireRelease(
   (directory) => Effect.sync(() => rmSync(directory, { recursive: true, force: true }))
 )
 
-/** Runs one statement on the server, on a connection of its own: the statement may come while a scope is closing. */
+/** Runs one statement on the server, on a connection of its own, so that it works while a scope is closing. */
 const onServer = (server: string, statement: (sql: PgClient.PgClient) => Effect.Effect<unknown, SqlError.SqlError>) =>
   PgClient.make({ url: Redacted.make(server), maxConnections: 1 }).pipe(
     Effect.flatMap(statement),
@@ -33,7 +36,7 @@ const onServer = (server: string, statement: (sql: PgClient.PgClient) => Effect.
     Effect.provide(Reactivity.layer)
   )
 
-/** The URL of an empty database on the server at `server` that is gone with its scope. */
+/** The URL of an empty database on the server at `server`, dropped with its scope. */
 export const postgresDatabase = Effect.fnUntraced(function* (server: string) {
   const name = `tollgate_test_${randomUUID().replaceAll("-", "")}`
   yield* Effect.acquireRelease(
@@ -50,10 +53,10 @@ export const layerEmbedded: Layer.Layer<Services, StartError> = Layer.unwrap(
 export const layerPostgres = (server: string): Layer.Layer<Services, StartError> =>
   Layer.unwrap(Effect.map(postgresDatabase(server), (url) => Database.layer({ url, dataDir: "unused", poolSize: 8 })))
 
-/** A client whose server is not there. */
+/** A client of a server that does not exist. */
 export const layerUnreachable = PgClient.layer({ url: Redacted.make("postgres://postgres@127.0.0.1:1/postgres") })
 
-/** Runs `effect` while nobody else can use `table`, and lets `duration` pass on the `TestClock` meanwhile. */
+/** Runs `effect` while `table` is locked, then lets `duration` pass on the `TestClock` before it is unlocked. */
 export const whileLocked = Effect.fnUntraced(function* <A, E, R>(
   table: string,
   effect: Effect.Effect<A, E, R>,
@@ -61,17 +64,17 @@ export const whileLocked = Effect.fnUntraced(function* <A, E, R>(
 ) {
   const sql = yield* SqlClient.SqlClient
   const locked = yield* Deferred.make<void>()
-  const over = yield* Deferred.make<void>()
+  const finished = yield* Deferred.make<void>()
   const holder = yield* sql`LOCK TABLE ${sql(table)}`.pipe(
     Effect.andThen(Deferred.succeed(locked, undefined)),
-    Effect.andThen(Deferred.await(over)),
+    Effect.andThen(Deferred.await(finished)),
     sql.withTransaction,
     Effect.forkChild
   )
   yield* Deferred.await(locked)
   const result = yield* effect
   yield* TestClock.adjust(duration)
-  yield* Deferred.succeed(over, undefined)
+  yield* Deferred.succeed(finished, undefined)
   yield* Fiber.join(holder)
   return result
 })
@@ -94,7 +97,10 @@ export interface Options {
   readonly liveClock?: boolean
 }
 
-/** Runs a suite on every engine there is; its name says on which, so that the run tells what was proved where. */
+/**
+ * Runs a suite on every available engine. The name of the suite says on which, so that reports show what was proved
+ * where.
+ */
 export const describeOnEngines = (
   name: string,
   suite: (it: Vitest.MethodsNonLive<Services>) => void,
@@ -103,7 +109,7 @@ export const describeOnEngines = (
   const settings = { excludeTestServices: options.liveClock ?? false, timeout: "60 seconds" } as const
   layer(layerEmbedded, settings)(`${name} [embedded]`, suite)
   const server = inject("postgresUrl")
-  // There is no PostgreSQL on this machine: what runs is proved on the embedded engine only.
+  // There is no PostgreSQL on this machine: everything is proved on the embedded engine only.
   if (server === undefined) describe.skip(`${name} [postgresql: none found]`, () => {})
   else layer(layerPostgres(server), settings)(`${name} [postgresql]`, suite)
 }

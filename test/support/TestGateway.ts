@@ -1,6 +1,6 @@
 /**
- * The whole gateway over a socket, for suites that look at it as its clients do: on the embedded engine always, and on
- * PostgreSQL when one can be had. Without provider keys in `environment` the sandbox answers.
+ * The whole gateway over a socket, for suites that see it as its clients do: always on the embedded engine, and on
+ * PostgreSQL where it is available. Without provider keys in its environment the sandbox answers.
  */
 import { randomUUID } from "node:crypto"
 
@@ -22,7 +22,7 @@ import type { LedgerError } from "../../src/ledger/LedgerError.ts"
 import { gateway } from "../../src/main.ts"
 import type { Database } from "../../src/sql/Database.ts"
 import { checkedServerLayer } from "./ContractCheck.ts"
-import * as Fake from "./fake-provider/FakeProvider.ts"
+import { environmentOf, FakeProvider } from "./fake-provider/FakeProvider.ts"
 import type { Environment } from "./GatewayEnvironment.ts"
 import { dataDirectory, postgresDatabase } from "./TestDatabase.ts"
 
@@ -31,7 +31,7 @@ export interface Reply {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** The member of the JSON body at a path such as `error.code`; fails the test when the body is no JSON. */
+  /** The member of the JSON body at a path such as `error.code`. Fails the test when the body is not JSON. */
   readonly at: (path: string) => unknown
 }
 
@@ -47,10 +47,13 @@ export class TestGateway extends Context.Service<
   TestGateway,
   {
     readonly url: string
-    /** The first organization, with ten dollars. */
+    /** The API key of the first organization, which has ten dollars. */
     readonly key: string
     readonly openai: OpenAI
-    /** Sends as the first organization unless `headers` say otherwise; text and bytes as they are, the rest as JSON. */
+    /**
+     * Sends a request as the first organization, unless `headers` has another key. Text and bytes are sent as they are,
+     * anything else as JSON.
+     */
     readonly request: (
       method: string,
       path: string,
@@ -58,15 +61,15 @@ export class TestGateway extends Context.Service<
       headers?: Record<string, string>
     ) => Effect.Effect<Reply>
     readonly chat: (body: unknown, headers?: Record<string, string>) => Effect.Effect<Reply>
-    /** An organization of its own, with a key of these properties. */
+    /** A new organization with this credit in USD, and a key with these properties. */
     readonly tenant: (credit: string, key?: Partial<NewKey>) => Effect.Effect<Tenant>
     readonly balance: (organization?: OrganizationId) => Effect.Effect<Balance, LedgerError>
     readonly openHolds: Effect.Effect<number>
-    /** Holds that are still open when those of requests that are just ending have had two seconds to go. */
+    /** The number of open holds, once the holds of requests that are just ending have had two seconds to be closed. */
     readonly lingeringHolds: Effect.Effect<number>
-    /** What the gateway was started with; another one started with it is a replica. */
+    /** The variables that the gateway was started with; a second gateway started with them is a replica. */
     readonly variables: Environment
-    /** Every line the gateway has logged so far, at every level. */
+    /** Every line that the gateway has logged so far, at any level. */
     readonly logs: Effect.Effect<ReadonlyArray<string>>
   }
 >()("tollgate/test/TestGateway") {}
@@ -151,13 +154,14 @@ const make = Effect.fnUntraced(function* (variables: Environment, logs: Readonly
     logs: Effect.sync(() => [...logs])
   })
 })
+/** Collects what is logged, each entry as a line of JSON. */
 const collecting = (lines: Array<string>) =>
   Layer.merge(
     Logger.layer([Logger.map(Logger.formatStructured, (entry) => void lines.push(JSON.stringify(entry)))]),
     Layer.succeed(References.MinimumLogLevel, "All")
   )
 
-/** The gateway as `npm start` would build it from these variables, on a free port. */
+/** The gateway as `npm start` builds it from these variables, on a free port. */
 export const layerGateway = (environment: Environment) => {
   const variables = { BOOTSTRAP_API_KEY: bootstrapKey, ...environment }
   const logs: Array<string> = []
@@ -171,7 +175,7 @@ export const layerGateway = (environment: Environment) => {
   )
 }
 
-/** Runs a suite against the whole gateway on every engine there is, on the real clock. */
+/** Runs a suite against the whole gateway on every available engine, on the real clock. */
 export const describeGateway = (
   name: string,
   suite: (it: Vitest.MethodsNonLive<Services>) => void,
@@ -180,44 +184,44 @@ export const describeGateway = (
   onEngines(name, (database) => layerGateway({ ...database, ...environment }), suite)
 }
 
-/** Variables, or what makes them of the scripted provider's address. */
-type ScriptedEnvironment = Environment | ((provider: Fake.FakeProvider["Service"]) => Environment)
+/** Variables, or a function that makes them from the fake provider. */
+type FakeProviderEnvironment = Environment | ((provider: FakeProvider["Service"]) => Environment)
 
 /**
- * The same with a scripted provider behind the models of OpenAI and Anthropic, the only ones there are unless
- * `environment` switches on others.
+ * The same with the fake provider behind the models of OpenAI and Anthropic. These are the only models, unless
+ * `environment` switches on other providers.
  */
-export const describeScripted = (
+export const describeWithFakeProvider = (
   name: string,
-  suite: (it: Vitest.MethodsNonLive<Services | Fake.FakeProvider>) => void,
-  environment: ScriptedEnvironment = {}
+  suite: (it: Vitest.MethodsNonLive<Services | FakeProvider>) => void,
+  environment: FakeProviderEnvironment = {}
 ): void => {
-  onEngines(name, scripted(environment), suite)
+  onEngines(name, withFakeProvider(environment), suite)
 }
 
-/** The same on PostgreSQL alone, for what the embedded engine cannot suffer. */
-export const describeScriptedOnPostgres = (
+/** The same on PostgreSQL alone, for what cannot be done to the embedded engine. */
+export const describeWithFakeProviderOnPostgres = (
   name: string,
-  suite: (it: Vitest.MethodsNonLive<Services | Fake.FakeProvider>) => void,
+  suite: (it: Vitest.MethodsNonLive<Services | FakeProvider>) => void,
   environment: Environment = {}
 ): void => {
-  onPostgres(name, scripted(environment), suite)
+  onPostgres(name, withFakeProvider(environment), suite)
 }
 
-const scripted = (environment: ScriptedEnvironment) => (database: Environment) =>
+const withFakeProvider = (environment: FakeProviderEnvironment) => (database: Environment) =>
   Layer.unwrap(
-    Effect.map(Fake.FakeProvider, (provider) =>
+    Effect.map(FakeProvider, (provider) =>
       layerGateway({
         ...database,
-        ...Fake.environmentOf(provider),
+        ...environmentOf(provider),
         ...(typeof environment === "function" ? environment(provider) : environment)
       })
     )
-  ).pipe(Layer.provideMerge(Fake.FakeProvider.layer))
+  ).pipe(Layer.provideMerge(FakeProvider.layer))
 
 const options = { excludeTestServices: true, timeout: "20 seconds" } as const
 
-/** Runs a suite on every engine there is, against the gateway that `gatewayOn` makes of a database's variables. */
+/** Runs a suite on every available engine, against the gateway that `gatewayOn` makes from a database's variables. */
 export const onEngines = <R>(
   name: string,
   gatewayOn: (database: Environment) => Layer.Layer<R>,
@@ -235,7 +239,7 @@ const onPostgres = <R>(
 ): void => {
   const server = inject("postgresUrl")
   if (server === undefined) {
-    // No PostgreSQL could be had on this machine; the name of the suite says so.
+    // There is no PostgreSQL on this machine, and the name of the suite reports that.
     describe.skip(`${name} [postgresql: none found]`, () => {})
     return
   }

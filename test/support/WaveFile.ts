@@ -1,14 +1,14 @@
-/** WAV files made to measure, right or wrong, for suites about the length of audio. */
+/** WAV files with any header, correct or not, for suites about the length of audio. */
 
 export interface WaveFormat {
   readonly tag: number
   readonly channels: number
   readonly sampleRate: number
   readonly sampleBits: number
-  /** Default: what follows from the others. */
+  /** Default: the value that follows from the other fields. */
   readonly blockAlign?: number
   readonly byteRate?: number
-  /** The tag goes into an id of 16 bytes, as newer programs write it. */
+  /** True: the tag is written into an id of 16 bytes (`WAVE_FORMAT_EXTENSIBLE`). */
   readonly extensible?: boolean
 }
 
@@ -24,9 +24,9 @@ const number = (bits: 16 | 32 | 64, value: number, littleEndian: boolean): Uint8
 
 const joined = (...parts: ReadonlyArray<Uint8Array>): Uint8Array => new Uint8Array(Buffer.concat(parts))
 
-/** Writers of one byte order. */
+/** Functions that write the chunks of a file in one byte order. */
 export const inOrder = (littleEndian: boolean) => {
-  /** A chunk, padded to an even size, that may state another size than it has. */
+  /** A chunk, padded to an even size. `stated`: the size in its header, which may be wrong. */
   const chunk = (name: string, body: Uint8Array, stated = body.byteLength): Uint8Array =>
     joined(Buffer.from(name, "latin1"), number(32, stated, littleEndian), body, new Uint8Array(body.byteLength % 2))
   const format = (given: WaveFormat): Uint8Array => {
@@ -51,11 +51,11 @@ export const inOrder = (littleEndian: boolean) => {
   return { chunk, format, longSize, fact: (frames: number) => chunk("fact", number(32, frames, littleEndian)) }
 }
 
-/** A file of these chunks. */
+/** A file of the form `RIFF` or `RIFX` with these chunks. */
 export const fileOf = (form: string, ...chunks: ReadonlyArray<Uint8Array>): Uint8Array =>
   joined(Buffer.from(form, "latin1"), new Uint8Array(4), Buffer.from("WAVE", "latin1"), ...chunks)
 
-/** A plain file that plays for as long as its data does. */
+/** A file with a correct header. `data`: the audio, or the number of its bytes. */
 export const waveOf = (format: WaveFormat, data: number | Uint8Array): Uint8Array => {
   const { chunk, format: formatChunk } = inOrder(true)
   return fileOf("RIFF", formatChunk(format), chunk("data", typeof data === "number" ? new Uint8Array(data) : data))

@@ -1,9 +1,10 @@
 /**
- * Prepares, once per run, what the suites copy their databases from: an empty directory of the embedded engine (kept
- * between runs, because making it takes seconds) and a PostgreSQL server, when one can be had.
+ * Prepares, once per run, what suites make their databases from: an empty directory of the embedded engine, which is
+ * kept between runs because making it takes seconds, and a PostgreSQL server where one is available.
  *
- * PostgreSQL is the server of `TEST_DATABASE_URL`, else one started here from the binaries of this machine. All that a
- * run makes is in one temporary directory, gone at its end, or at the start of the next run if it was killed.
+ * PostgreSQL is the server of `TEST_DATABASE_URL`, or else one that is started here from the binaries of this machine.
+ * Everything else that a run makes is in one temporary directory, which is deleted at the end of the run, or at the
+ * start of the next one if it was killed.
  */
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -16,11 +17,11 @@ import * as PostgresServer from "./PostgresServer.ts"
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** A directory of the embedded engine, empty but for what the engine itself needs. */
+    /** A data directory of the embedded engine without any tables. */
     readonly embeddedTemplate: string
-    /** Where suites put their files. */
+    /** The directory in which suites put their files. */
     readonly scratch: string
-    /** A server on which suites may make databases; `undefined` when there is none. */
+    /** The URL of a server on which suites may make databases; `undefined` when there is none. */
     readonly postgresUrl: string | undefined
   }
 }
@@ -37,7 +38,7 @@ const embeddedTemplate = async (): Promise<string> => {
   try {
     renameSync(made, template)
   } catch {
-    // Another run was faster.
+    // Another run has made it in the meantime.
     rmSync(made, { recursive: true })
   }
   return template
@@ -55,7 +56,8 @@ const postgres = async (bin: string | undefined, scratch: string): Promise<Serve
   try {
     return await PostgresServer.start(bin, join(scratch, serverDirectory), { fsync: "off", max_connections: 200 })
   } catch {
-    // Found but not startable, for example as root without a postgres user: the run says that PostgreSQL was left out.
+    // The binaries exist but do not start, for example as root without a postgres user: the run reports what it
+    // skipped.
     return undefined
   }
 }
@@ -63,25 +65,25 @@ const postgres = async (bin: string | undefined, scratch: string): Promise<Serve
 const serverDirectory = "postgres"
 const scratchPrefix = "tollgate-test-"
 
-const lives = (pid: number): boolean => {
+const isAlive = (pid: number): boolean => {
   try {
     return process.kill(pid, 0)
   } catch (cause) {
-    // EPERM: it lives, as another user.
+    // EPERM: the process is alive and belongs to another user.
     return cause instanceof Error && "code" in cause && cause.code === "EPERM"
   }
 }
 
-/** Clears away what runs that were killed have left. */
+/** Deletes what killed runs have left behind. */
 const clearAbandoned = async (bin: string | undefined): Promise<void> => {
   for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(scratchPrefix))) {
-    if (lives(Number(name.slice(scratchPrefix.length)))) continue
+    if (isAlive(Number(name.slice(scratchPrefix.length)))) continue
     const data = join(tmpdir(), name, serverDirectory, "data")
     if (bin !== undefined && existsSync(join(data, "postmaster.pid"))) {
       try {
         await PostgresServer.stop(bin, data)
       } catch {
-        // It died with its run.
+        // The server died with its run.
       }
     }
     rmSync(join(tmpdir(), name), { recursive: true, force: true })
