@@ -1,4 +1,7 @@
-/** Who may ask what: keys and their ends, endpoint and model allowlists, request rates; and the order of the checks. */
+/**
+ * Who may send which requests: keys and their expiry, endpoint and model allowlists, rate limits; and the order of the
+ * checks.
+ */
 import { randomUUID } from "node:crypto"
 
 import { assert } from "@effect/vitest"
@@ -16,7 +19,7 @@ const assertError = (reply: Reply, status: number, code: string, about?: string)
   assert.deepStrictEqual([reply.status, reply.at("error.code")], [status, code], `${about} ${reply.text}`)
 
 describeGateway("Access", (it) => {
-  it.effect("refuses requests without a valid key, whatever form the lack of it takes", () =>
+  it.effect("refuses requests whose key is missing, malformed or unknown", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const keys = [
@@ -64,7 +67,7 @@ describeGateway("Access", (it) => {
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const { revoke } = yield* ApiKeys
-      // The embedded engine belongs to one process, so there the replica is the gateway itself.
+      // Only one process can open the embedded engine, so there the replica is the gateway itself.
       const replica = gateway.variables["DATABASE_URL"] === undefined ? gateway : yield* replicaOf(gateway)
       const tenant = yield* gateway.tenant("1")
       assert.strictEqual((yield* gateway.chat(body, as(tenant))).status, 200)
@@ -76,7 +79,7 @@ describeGateway("Access", (it) => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("lets a key use the endpoints of its allowlist only", () =>
+  it.effect("lets a key use only the endpoints on its allowlist", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const elsewhere = yield* gateway.tenant("1", { endpoints: ["audio.transcriptions"] })
@@ -93,7 +96,7 @@ describeGateway("Access", (it) => {
     })
   )
 
-  it.effect("refuses a direct call beyond the model allowlist, and routes within it", () =>
+  it.effect("refuses a direct call of a model that is not on the allowlist, and routes within it", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const models = [modelId("gpt-4o-mini"), modelId("claude-haiku-4-5")]
@@ -110,7 +113,7 @@ describeGateway("Access", (it) => {
     })
   )
 
-  it.effect("says on smart routing that an allowlist leaves no model", () =>
+  it.effect("reports that an allowlist leaves no model to route to", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       for (const models of [[], [modelId("retired-model")]]) {
@@ -123,7 +126,7 @@ describeGateway("Access", (it) => {
     })
   )
 
-  it.effect("counts requests per key, and says in OpenAI's headers how many are left and when to come back", () =>
+  it.effect("counts requests per key, and reports in OpenAI's headers how many are left and when to retry", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1", { requestsPerMinute: 3 })
@@ -146,7 +149,7 @@ describeGateway("Access", (it) => {
     })
   )
 
-  it.effect("checks in the contract's order: each fault is seen when those before it are mended", () =>
+  it.effect("checks in the contract's order: each fault is reported once those before it are corrected", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const models = [modelId("gpt-4o-mini")]

@@ -7,7 +7,7 @@ import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { describeGateway, describeWithFakeProvider, TestGateway } from "../support/TestGateway.ts"
 
-const finishReasons: ReadonlyArray<readonly [asked: string, members: Json, reason: string]> = [
+const finishReasons: ReadonlyArray<readonly [message: string, members: Json, reason: string]> = [
   ["Say something.", {}, "stop"],
   ["Say something.", { stop: ["sandbox"] }, "stop"],
   ["Say something.", { max_completion_tokens: 2 }, "length"],
@@ -99,11 +99,11 @@ describeGateway("A chat completion", (it) => {
       })
     )
 
-  for (const [asked, members, reason] of finishReasons)
-    it.effect(`ends with ${reason}, plain and streamed, on ${JSON.stringify([asked, Object.keys(members)])}`, () =>
+  for (const [message, members, reason] of finishReasons)
+    it.effect(`ends with ${reason}, plain and streamed, on ${JSON.stringify([message, Object.keys(members)])}`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
-        const body = { model: "gpt-4o-mini", messages: [user(asked)], ...members }
+        const body = { model: "gpt-4o-mini", messages: [user(message)], ...members }
         const plain = yield* gateway.chat(body)
         assert.strictEqual(plain.at("choices.0.finish_reason"), reason)
         const chunks = chunksOf((yield* gateway.chat({ ...body, stream: true })).text)
@@ -115,7 +115,7 @@ describeGateway("A chat completion", (it) => {
       })
     )
 
-  it.effect("leaves out the stop sequence, sent as a list or as one text", () =>
+  it.effect("ends before the stop sequence, sent as a list or as a string", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       for (const stop of [["a simulated", "never"], "a simulated"]) {
@@ -125,7 +125,7 @@ describeGateway("A chat completion", (it) => {
     })
   )
 
-  it.effect("has an id of its own", () =>
+  it.effect("has a unique id", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const ask = gateway.chat({ model: "gpt-4o-mini", messages: [user("Same")] })
@@ -160,7 +160,7 @@ describeGateway("A chat completion", (it) => {
     )
 
   for (const stream of [false, true])
-    it.effect(`lets the SDK run the tools by itself (${stream ? "streamed" : "plain"})`, () =>
+    it.effect(`works with the tool runner of the SDK (${stream ? "streamed" : "plain"})`, () =>
       Effect.gen(function* () {
         const { openai } = yield* TestGateway
         const said: Array<unknown> = []
@@ -183,9 +183,9 @@ describeGateway("A chat completion", (it) => {
     )
 })
 
-/** What a provider reports, the model that it is reported for, and what becomes of it. */
+/** The usage that a provider reports for a model, the counts in the answer, and the tokens that are billed. */
 const usages: ReadonlyArray<{
-  readonly says: string
+  readonly title: string
   readonly model: string
   readonly usage: Json
   readonly counts: readonly [prompt: number, completion: number, cached: number, written: number, reasoning: number]
@@ -193,7 +193,7 @@ const usages: ReadonlyArray<{
   readonly tier?: number
 }> = [
   {
-    says: "OpenAI counts cached tokens inside the prompt",
+    title: "OpenAI counts cached tokens inside the prompt",
     model: "gpt-5.2",
     usage: {
       prompt_tokens: 1_000,
@@ -206,7 +206,7 @@ const usages: ReadonlyArray<{
     tokens: { input: 360, cache_read: 640, output: 70 }
   },
   {
-    says: "OpenAI counts audio inside the prompt",
+    title: "OpenAI counts audio inside the prompt",
     model: "gpt-audio-mini",
     usage: {
       prompt_tokens: 300,
@@ -218,7 +218,7 @@ const usages: ReadonlyArray<{
     tokens: { input: 200, audio_input: 100, output: 7 }
   },
   {
-    says: "Anthropic counts cached tokens beside the input",
+    title: "Anthropic counts cached tokens beside the input",
     model: "claude-sonnet-5",
     usage: {
       input_tokens: 11,
@@ -231,7 +231,7 @@ const usages: ReadonlyArray<{
     tokens: { input: 11, cache_read: 2_000, cache_write: 300, cache_write_1h: 200, output: 13 }
   },
   {
-    says: "a price tier holds for the whole request",
+    title: "a price tier holds for the whole request",
     model: "claude-haiku-5-5",
     usage: { input_tokens: 20_000, output_tokens: 10, cache_read_input_tokens: 80_001 },
     counts: [100_001, 10, 80_001, 0, 0],
@@ -239,7 +239,7 @@ const usages: ReadonlyArray<{
     tier: 0
   },
   {
-    says: "a price tier begins above its threshold",
+    title: "a price tier begins above its threshold",
     model: "claude-haiku-5-5",
     usage: { input_tokens: 20_000, output_tokens: 10, cache_read_input_tokens: 80_000 },
     counts: [100_000, 10, 80_000, 0, 0],
@@ -248,9 +248,9 @@ const usages: ReadonlyArray<{
 ]
 
 describeWithFakeProvider("The usage of a chat completion", (it) => {
-  for (const { counts, model, says, tier, tokens, usage } of usages)
+  for (const { counts, model, tier, title, tokens, usage } of usages)
     for (const stream of [false, true])
-      it.effect(`is exact: ${says} (${stream ? "streamed" : "plain"})`, () =>
+      it.effect(`is exact: ${title} (${stream ? "streamed" : "plain"})`, () =>
         Effect.gen(function* () {
           const provider = yield* FakeProvider
           const gateway = yield* TestGateway
@@ -274,7 +274,7 @@ describeWithFakeProvider("The usage of a chat completion", (it) => {
         })
       )
 
-  it.effect("is counted here, and marked so, when the provider reports none", () =>
+  it.effect("is counted by the gateway, and marked as estimated, when the provider reports none", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
       const gateway = yield* TestGateway
@@ -292,13 +292,13 @@ describeWithFakeProvider("The usage of a chat completion", (it) => {
 const thought: Json = { type: "thinking", thinking: "Let me see.", signature: "c2lnbmVk" }
 
 describeWithFakeProvider("The message of a chat completion", (it) => {
-  const thoughtful = Fake.answers("", { message: { content: [thought, { type: "text", text: "Yes." }] } })
+  const withReasoning = Fake.answers("", { message: { content: [thought, { type: "text", text: "Yes." }] } })
 
-  it.effect("has the model's reasoning, and the details to hand back", () =>
+  it.effect("has the model's reasoning, and the details to be sent back", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
       const gateway = yield* TestGateway
-      provider.script(thoughtful)
+      provider.script(withReasoning)
       const body = { model: "claude-sonnet-4-6", messages: [user("Well?")], reasoning_effort: "high" }
       const message = (yield* gateway.chat(body)).at("choices.0.message") as Json
       assert.strictEqual(message["content"], "Yes.")
@@ -323,11 +323,11 @@ describeWithFakeProvider("The message of a chat completion", (it) => {
     excluded: { effort: "high", exclude: true },
     "switched off": { enabled: false }
   }))
-    it.effect(`has no reasoning when that is ${name}, also when the model sends some`, () =>
+    it.effect(`has no reasoning when that is ${name}, even if the model sends some`, () =>
       Effect.gen(function* () {
         const provider = yield* FakeProvider
         const gateway = yield* TestGateway
-        provider.script(thoughtful)
+        provider.script(withReasoning)
         for (const stream of [false, true]) {
           const reply = yield* gateway.chat({ model: "claude-sonnet-4-6", messages: [user("Hm?")], reasoning, stream })
           assert.notInclude(reply.text, "Let me see.")
@@ -350,7 +350,7 @@ describeWithFakeProvider("The message of a chat completion", (it) => {
     })
   )
 
-  it.effect("drops what the model says beside its tool calls", () =>
+  it.effect("drops text beside tool calls", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
       const gateway = yield* TestGateway

@@ -1,4 +1,4 @@
-/** Input that no client should send: a clear error each, no hold left open, and the gateway serves on. */
+/** Input that no client should send: each gets a clear error, leaves no hold open, and does not stop the gateway. */
 import { request as httpRequest } from "node:http"
 import { connect } from "node:net"
 
@@ -22,7 +22,7 @@ const assertError = (reply: Pick<Reply, "status" | "text">, status: number, code
   assert.notInclude(reply.text, secret)
 }
 
-/** Nothing is left behind: no hold, and a good request is answered. */
+/** Asserts that no hold is open and that a valid request is answered. */
 const assertUnharmed = Effect.gen(function* () {
   const gateway = yield* TestGateway
   const provider = yield* FakeProvider
@@ -31,7 +31,9 @@ const assertUnharmed = Effect.gen(function* () {
   assert.strictEqual(yield* gateway.lingeringHolds, 0)
 })
 
-/** Sends bytes as they are, in one piece or chunk by chunk, and reads the answer even if it comes before they end. */
+/**
+ * Sends bytes as they are, at once or chunk by chunk, and reads the answer even if it comes before the last of them.
+ */
 const sendBytes = (body: Uint8Array | ReadonlyArray<Uint8Array>, headers: Record<string, string> = {}) =>
   Effect.flatMap(TestGateway, ({ key, url }) =>
     Effect.promise(
@@ -56,7 +58,7 @@ const sendBytes = (body: Uint8Array | ReadonlyArray<Uint8Array>, headers: Record
     )
   )
 
-/** Speaks over a bare socket, and answers what came until the other side closed it, or for a while. */
+/** Sends text over a socket, and gives what was received until the server closed it or the client hung up. */
 const overSocket = (text: string, options: { readonly hangUpAfterMillis: number }) =>
   Effect.flatMap(TestGateway, ({ url }) =>
     Effect.promise(
@@ -97,7 +99,7 @@ const malformed: ReadonlyArray<readonly [text: string, message: RegExp]> = [
 ]
 
 describeWithFakeProvider("Bad input", (it) => {
-  it.effect("is refused with the reason when it is no JSON object, without a word of it", () =>
+  it.effect("is refused with the reason when it is not a JSON object, without quoting it", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       for (const [text, message] of malformed) assertError(yield* gateway.chat(text), 400, "invalid_request", message)
@@ -105,7 +107,7 @@ describeWithFakeProvider("Bad input", (it) => {
     })
   )
 
-  it.effect("is refused when it is not UTF-8, and a byte order mark is no fault", () =>
+  it.effect("is refused when it is not UTF-8; a byte order mark is accepted", () =>
     Effect.gen(function* () {
       const body = (content: Buffer) =>
         Buffer.concat([
@@ -122,7 +124,7 @@ describeWithFakeProvider("Bad input", (it) => {
     })
   )
 
-  it.effect("is refused when it is too large, whether or not it says its length", () =>
+  it.effect("is refused when it is too large, with and without a content-length", () =>
     Effect.gen(function* () {
       const large = Buffer.alloc(40 * 1024 * 1024, 0x20)
       const message = /at most 33554432 bytes/
@@ -133,7 +135,7 @@ describeWithFakeProvider("Bad input", (it) => {
     })
   )
 
-  it.effect("is taken for JSON whatever its content type says", () =>
+  it.effect("is read as JSON whatever its content type", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       for (const type of ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-8", "?"]) {
@@ -142,7 +144,7 @@ describeWithFakeProvider("Bad input", (it) => {
     })
   )
 
-  it.effect("is forgotten when the client leaves in the middle of it", () =>
+  it.effect("is dropped when the client leaves in the middle of it", () =>
     Effect.gen(function* () {
       const { key } = yield* TestGateway
       const head = `POST ${chatPath} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n`
@@ -152,7 +154,7 @@ describeWithFakeProvider("Bad input", (it) => {
     })
   )
 
-  it.effect("is refused as readably when it is not even HTTP, or its headers are gigantic", () =>
+  it.effect("gets a JSON error also when it is not HTTP or its headers are too large", () =>
     Effect.gen(function* () {
       const gigantic = `GET /v1/models HTTP/1.1\r\nhost: x\r\nx-pad: ${"x".repeat(100_000)}\r\n\r\n`
       for (const [text, message] of [
@@ -170,31 +172,33 @@ describeWithFakeProvider("Bad input", (it) => {
     })
   )
 
-  it.effect("that is only long is served: ten thousand messages, a megabyte of text, strange characters", () =>
-    Effect.gen(function* () {
-      const gateway = yield* TestGateway
-      const provider = yield* FakeProvider
-      const many = Array.from({ length: 10_000 }, (_, at) => ({
-        role: at % 2 ? "assistant" : "user",
-        content: `${at}`
-      }))
-      for (const content of ["\u0000", "\ud800", "👩‍👩‍👧", "x".repeat(100_000), `"\\\u2028`]) {
+  it.effect(
+    "that is merely large or unusual is answered: ten thousand messages, a megabyte of text, unusual characters",
+    () =>
+      Effect.gen(function* () {
+        const gateway = yield* TestGateway
+        const provider = yield* FakeProvider
+        const many = Array.from({ length: 10_000 }, (_, at) => ({
+          role: at % 2 ? "assistant" : "user",
+          content: `${at}`
+        }))
+        for (const content of ["\u0000", "\ud800", "👩‍👩‍👧", "x".repeat(100_000), `"\\\u2028`]) {
+          provider.script()
+          assert.strictEqual((yield* gateway.chat({ ...good, messages: [{ ...hi, content }] })).status, 200)
+          const [received] = provider.received
+          assert.deepStrictEqual(received?.body["messages"], [{ ...hi, content }])
+        }
         provider.script()
-        assert.strictEqual((yield* gateway.chat({ ...good, messages: [{ ...hi, content }] })).status, 200)
-        const [received] = provider.received
-        assert.deepStrictEqual(received?.body["messages"], [{ ...hi, content }])
-      }
-      provider.script()
-      const reply = yield* gateway.chat({ ...good, model: "gpt-4.1-mini", messages: many })
-      assert.strictEqual(reply.status, 200, reply.text)
-      assert.deepStrictEqual(provider.received[0]?.body["messages"], many)
-      const routed = yield* gateway.chat({ messages: many })
-      assert.strictEqual(routed.status, 200, routed.text)
-      yield* assertUnharmed
-    })
+        const reply = yield* gateway.chat({ ...good, model: "gpt-4.1-mini", messages: many })
+        assert.strictEqual(reply.status, 200, reply.text)
+        assert.deepStrictEqual(provider.received[0]?.body["messages"], many)
+        const routed = yield* gateway.chat({ messages: many })
+        assert.strictEqual(routed.status, 200, routed.text)
+        yield* assertUnharmed
+      })
   )
 
-  it.effect("in what the database is to keep harms neither the pin nor the receipt", () =>
+  it.effect("in fields that are stored harms neither the session pin nor the receipt", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       for (const text of ["a\u0000b", "\ud800", "'; DROP TABLE session_pin; --", "👩‍👩‍👧", "\\x00"]) {
@@ -213,7 +217,7 @@ describeWithFakeProvider("Bad input", (it) => {
     })
   )
 
-  it.effect("in a path finds nothing", () =>
+  it.effect("in a path is answered with not_found", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       for (const id of ["%00", "chatcmpl-%00", "x".repeat(8_000), "%F0%9F", "..%2f..%2f", "' OR 1=1"]) {
@@ -223,7 +227,7 @@ describeWithFakeProvider("Bad input", (it) => {
     })
   )
 
-  it.effect("puts no prompt and no key into the log", () =>
+  it.effect("leaves no prompt and no key in the log", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const lines = (yield* gateway.logs).join("\n")

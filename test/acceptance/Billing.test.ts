@@ -22,7 +22,7 @@ import { describeGateway, describeWithFakeProvider, type Tenant, TestGateway, us
 const credit = usd("1")
 const hello = { model: "gpt-4.1", messages: [user("Hello")], max_completion_tokens: 1_000 }
 
-/** The receipt says what was charged, and its tokens times its rates are exactly that. */
+/** Asserts that the receipt has the charge, and that its tokens times its rates are exactly the charge. */
 const assertExplained = (receipt: { readonly at: (path: string) => unknown }, cost: bigint) => {
   assert.strictEqual(usd(String(receipt.at("cost_usd"))), cost)
   const rates = receipt.at("picodollars_per_token") as { readonly [bucket: string]: string }
@@ -36,7 +36,7 @@ const assertExplained = (receipt: { readonly at: (path: string) => unknown }, co
 
 describeGateway("Billing", (it) => {
   for (const stream of [false, true])
-    it.effect(`takes exactly usage.cost from the balance (${stream ? "streamed" : "plain"})`, () =>
+    it.effect(`charges exactly usage.cost to the balance (${stream ? "streamed" : "plain"})`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const tenant = yield* gateway.tenant("1")
@@ -57,7 +57,7 @@ describeGateway("Billing", (it) => {
       })
     )
 
-  /** Each with a model of its own, because an endpoint that failed may rest. */
+  /** Each with a model of its own, because the circuit breaker of an endpoint that failed may be open. */
   const free = {
     "is refused as invalid": { model: "gpt-4.1", temperature: 3, messages: [user("No.")] },
     "names an unknown model": { model: "nobody-1", messages: [user("No.")] },
@@ -72,7 +72,7 @@ describeGateway("Billing", (it) => {
     }
   }
   for (const [name, body] of Object.entries(free))
-    it.effect(`takes nothing when a request ${name}`, () =>
+    it.effect(`charges nothing when a request ${name}`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const tenant = yield* gateway.tenant("1")
@@ -82,7 +82,7 @@ describeGateway("Billing", (it) => {
       })
     )
 
-  it.effect("refuses with 402 when nothing is left, before anything is sent", () =>
+  it.effect("refuses with 402 when the balance is used up, before anything is sent", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const sql = yield* SqlClient.SqlClient
@@ -91,7 +91,7 @@ describeGateway("Billing", (it) => {
         const error = yield* refusal(() => none.openai.chat.completions.create({ ...hello, stream }))
         assert.deepStrictEqual([error.status, error.code], [402, "insufficient_credits"])
       }
-      // The last of the credit buys a whole answer; what it costs beyond is owed.
+      // The last of the credit pays for a whole answer, and the balance becomes negative.
       const last = yield* gateway.chat(hello, as(spent))
       assert.strictEqual(last.status, 200)
       const owed = yield* settledBalance(spent.organization)
@@ -105,7 +105,7 @@ describeGateway("Billing", (it) => {
     })
   )
 
-  it.effect("lets an organization overdraw by one hold at most, however many ask at once", () =>
+  it.effect("lets an organization overdraw by at most one hold, however many requests it sends at once", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const slow = { ...hello, model: "gpt-4.1-mini", messages: [user("[fault:stall 800ms] Hello.")] }
@@ -113,31 +113,31 @@ describeGateway("Billing", (it) => {
       const hold = usd(String((yield* receiptOf(probe.at("id"))).at("held_usd")))
       const tenant = yield* gateway.tenant("0.005")
       const fitting = Number(usd("0.005") / hold) + 1
-      const asking = Effect.forEach(
+      const answered = Effect.forEach(
         Array.from({ length: fitting + 9 }),
         () => Effect.map(gateway.chat(slow, as(tenant)), (reply) => reply.status),
         { concurrency: "unbounded" }
       )
-      let least = usd("0.005") as bigint
+      let lowest = usd("0.005") as bigint
       const watching = Effect.forever(
         Effect.andThen(
           Effect.map(gateway.balance(tenant.organization), ({ available }) => {
-            if (available < least) least = available
+            if (available < lowest) lowest = available
           }),
           Effect.sleep("20 millis")
         )
       )
-      const statuses = yield* Effect.raceFirst(asking, watching)
+      const statuses = yield* Effect.raceFirst(answered, watching)
       assert.strictEqual(statuses.filter((status) => status === 200).length, fitting)
       assert.strictEqual(statuses.filter((status) => status === 402).length, 9)
-      assert.strictEqual(least, usd("0.005") - hold * BigInt(fitting))
-      assert.isTrue(least > -hold)
+      assert.strictEqual(lowest, usd("0.005") - hold * BigInt(fitting))
+      assert.isTrue(lowest > -hold)
       const after = yield* settledBalance(tenant.organization)
       assert.strictEqual(after, usd("0.005") - costOf(JSON.parse(probe.text)) * BigInt(fitting))
     })
   )
 
-  it.effect("agrees with the receipts to the last picodollar after a crowd of every kind", () =>
+  it.effect("agrees with the receipts to the picodollar after many requests of every kind", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const sql = yield* SqlClient.SqlClient
@@ -173,7 +173,7 @@ describeGateway("Billing", (it) => {
     })
   )
 
-  it.effect("shows a receipt to the organization that paid, and to no other", () =>
+  it.effect("shows a receipt only to the organization that paid", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const [mine, theirs] = [yield* gateway.tenant("1"), yield* gateway.tenant("1")]
@@ -206,7 +206,7 @@ describeGateway("Billing", (it) => {
   )
 })
 
-/** Starts a stream, and leaves it after so many chunks with text. */
+/** Starts a stream, and leaves it after this number of chunks with text. */
 const leaveAfter = (openai: OpenAI, body: OpenAI.ChatCompletionCreateParamsStreaming, chunks: number) =>
   Effect.promise(async () => {
     const stream = await openai.chat.completions.create(body)
@@ -222,7 +222,7 @@ const leaveAfter = (openai: OpenAI, body: OpenAI.ChatCompletionCreateParamsStrea
     return { id, said }
   })
 
-/** Sends a request that gets no answer, and hangs up. */
+/** Sends a request that gets no answer, and leaves once it has reached the provider. */
 const hangUp = Effect.fnUntraced(function* (tenant: Tenant, body: object) {
   const gateway = yield* TestGateway
   const provider = yield* FakeProvider
@@ -244,20 +244,22 @@ const words = (count: number) => Array.from({ length: count }, (_, index) => `wo
 
 describeWithFakeProvider("A client that leaves", (it) => {
   for (const stream of [false, true])
-    it.effect(`before the first output pays nothing, and the provider is hung up on (stream: ${stream})`, () =>
-      Effect.gen(function* () {
-        const provider = yield* FakeProvider
-        const gateway = yield* TestGateway
-        const tenant = yield* gateway.tenant("1")
-        provider.script(stream ? Fake.streams([role], { ending: "open" }) : Fake.hangs)
-        const call = yield* hangUp(tenant, { ...hello, stream })
-        yield* awaited(call.aborted, "the end of the provider's connection")
-        assert.strictEqual(yield* settledBalance(tenant.organization), credit)
-        assert.lengthOf(provider.received, 1)
-      })
+    it.effect(
+      `before the first output pays nothing, and the call of the provider is cancelled (stream: ${stream})`,
+      () =>
+        Effect.gen(function* () {
+          const provider = yield* FakeProvider
+          const gateway = yield* TestGateway
+          const tenant = yield* gateway.tenant("1")
+          provider.script(stream ? Fake.streams([role], { ending: "open" }) : Fake.hangs)
+          const call = yield* hangUp(tenant, { ...hello, stream })
+          yield* awaited(call.aborted, "the end of the provider's connection")
+          assert.strictEqual(yield* settledBalance(tenant.organization), credit)
+          assert.lengthOf(provider.received, 1)
+        })
     )
 
-  it.effect("after it pays for what was delivered, when the provider has not said what it used", () =>
+  it.effect("after the first output pays for what was delivered, when the provider has not reported its usage", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
       const gateway = yield* TestGateway
@@ -273,13 +275,13 @@ describeWithFakeProvider("A client that leaves", (it) => {
       const charged = credit - (yield* settledBalance(tenant.organization))
       assertExplained(receipt, charged)
       assert.lengthOf(said.split(" "), 21)
-      // What was on its way when the client left counts as delivered; 500 words would be far more.
+      // What was in flight when the client left counts as delivered; 500 words would be far more.
       assert.isAtLeast(Number(receipt.at("tokens.output")), 20)
       assert.isBelow(Number(receipt.at("tokens.output")), 400)
     })
   )
 
-  it.effect("pays the prompt that the provider counted", () =>
+  it.effect("pays for the prompt tokens that the provider reported", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
       const gateway = yield* TestGateway
@@ -302,7 +304,7 @@ describeWithFakeProvider("A client that leaves", (it) => {
     })
   )
 
-  it.effect("never pays more than was held", () =>
+  it.effect("never pays more than the hold", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
       const gateway = yield* TestGateway
@@ -326,7 +328,7 @@ describeWithFakeProvider("A client that leaves", (it) => {
     })
   )
 
-  it.effect("after the end has paid for the whole", () =>
+  it.effect("after the end pays for the whole answer", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
       const gateway = yield* TestGateway

@@ -1,6 +1,6 @@
 /**
- * Prompt caching: what the client marks reaches the providers that take marks, prefixes stay the same to the byte, and
- * cached tokens cost what the price list says, tiers above a size of the prompt included.
+ * Prompt caching: breakpoints reach the providers that accept them, prefixes stay the same to the byte, and cached
+ * tokens are billed by the price list, including the tiers for large prompts.
  */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -17,7 +17,9 @@ import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { modelsOf, protocolModels } from "../support/ProtocolModels.ts"
 import { describeGateway, describeWithFakeProvider, TestGateway, usd } from "../support/TestGateway.ts"
 
-/** Models that the shipped catalog does not have, one per vendor whose way with sessions is of interest. */
+/**
+ * Models that the shipped catalog does not have, one for each vendor with its own way to keep a session on one cache.
+ */
 const overlay = (): string => {
   const file = join(inject("scratch"), `caching-${process.pid}.json`)
   const models = ["openrouter", "fireworks", "mistral", "groq"].map((provider) => ({
@@ -58,7 +60,7 @@ interface Buckets {
   readonly output: number
 }
 
-/** A prompt of so many tokens, most of them cached, in each provider's own words. */
+/** The usage for a prompt of this many tokens, most of them cached, in each provider's own fields. */
 const reports: ReadonlyArray<{
   readonly model: string
   readonly proves: string
@@ -164,7 +166,7 @@ const marked = [
   { role: "user", content: [part("A long document.", "5m"), part("What does it say?")] }
 ]
 
-/** What the provider was sent for a request. */
+/** The request that reached the provider. */
 const sentFor = Effect.fnUntraced(function* (body: Json, headers?: Record<string, string>) {
   const provider = yield* FakeProvider
   const gateway = yield* TestGateway
@@ -175,7 +177,7 @@ const sentFor = Effect.fnUntraced(function* (body: Json, headers?: Record<string
   return sent ?? assert.fail("nothing was sent")
 })
 
-/** One model for each protocol, of those that are switched on here. */
+/** One model for each protocol of the providers that are switched on here. */
 const oneEach = { "openai-chat": "gpt-4.1", "openai-responses": "gpt-5.2", "anthropic-messages": "claude-sonnet-5" }
 const everyone = { ...oneEach, gemini: "gemini-2.5-flash", deepseek: "deepseek-v4-pro", openrouter: "of-openrouter" }
 
@@ -219,7 +221,7 @@ describeWithFakeProvider(
         )
 
     it.effect(
-      "is asked for in blocks and on the whole, where the provider takes marks [anthropic-messages: cache]",
+      "is requested for blocks and for the whole prompt where breakpoints are accepted [anthropic-messages: cache]",
       () =>
         Effect.gen(function* () {
           const sent = yield* sentFor({
@@ -237,7 +239,7 @@ describeWithFakeProvider(
         })
     )
 
-    it.effect("is asked for in the words of newer models [openai-responses: cache]", () =>
+    it.effect("is requested with the fields of newer models [openai-responses: cache]", () =>
       Effect.gen(function* () {
         const { body } = yield* sentFor({ model: "gpt-6-luna", messages: marked, cache_control: { type: "ephemeral" } })
         const breakpoints = [
@@ -249,7 +251,7 @@ describeWithFakeProvider(
       })
     )
 
-    it.effect("is asked for through OpenRouter as it asks its providers [openai-chat: cache]", () =>
+    it.effect("is requested through OpenRouter in the format of its providers [openai-chat: cache]", () =>
       Effect.gen(function* () {
         const sent = yield* sentFor({ model: "of-openrouter", messages: marked, cache_control: { type: "ephemeral" } })
         assert.deepStrictEqual(at(sent.body, "messages", 0, "content", 0, "cache_control"), {
@@ -261,7 +263,7 @@ describeWithFakeProvider(
     )
 
     for (const model of ["gpt-4.1", "gpt-5.2", "gemini-2.5-flash", "deepseek-v4-pro"])
-      it.effect(`is not asked of ${model}, which would refuse the marks`, () =>
+      it.effect(`is not requested of ${model}, which would refuse breakpoints`, () =>
         Effect.gen(function* () {
           const { text } = yield* sentFor({ model, messages: marked, cache_control: { type: "ephemeral", ttl: "1h" } })
           assert.notMatch(text, /cache_control|breakpoint|ephemeral/)
@@ -270,7 +272,7 @@ describeWithFakeProvider(
 
     const key = "tenant-7:manual"
     for (const [name, model] of Object.entries(everyone))
-      it.effect(`by the client's key and time goes where ${name} knows them`, () =>
+      it.effect(`keeps the client's key and retention for ${name} if it knows them`, () =>
         Effect.gen(function* () {
           const body = { model, messages: [user("Hi")], prompt_cache_key: key, prompt_cache_retention: "24h" }
           const sent = yield* sentFor(body)
@@ -281,14 +283,14 @@ describeWithFakeProvider(
         })
       )
 
-    it.effect("is not timed by the client where models decide themselves [openai-responses: cache]", () =>
+    it.effect("has no retention from the client where models decide on it [openai-responses: cache]", () =>
       Effect.gen(function* () {
         const body = { messages: [user("Hi")], prompt_cache_retention: "24h" }
         assert.notProperty((yield* sentFor({ ...body, model: "gpt-6-luna" })).body, "prompt_cache_retention")
       })
     )
 
-    /** Where a session's key goes; nowhere for the rest. */
+    /** The field or header of a session's key; the other models have none. */
     const places: { readonly [model: string]: (sent: Fake.Received) => unknown } = {
       "gpt-4.1": ({ body }) => body["prompt_cache_key"],
       "gpt-5.2": ({ body }) => body["prompt_cache_key"],
@@ -298,28 +300,30 @@ describeWithFakeProvider(
       "of-openrouter": ({ body }) => body["session_id"]
     }
     for (const model of [...Object.keys(places), "of-groq", "claude-sonnet-5", "gemini-2.5-flash", "deepseek-v4-pro"])
-      it.effect(`keeps a session of ${model} together${model in places ? "" : " without telling the provider"}`, () =>
-        Effect.gen(function* () {
-          const gateway = yield* TestGateway
-          const [mine, theirs] = [as(yield* gateway.tenant("1")), as(yield* gateway.tenant("1"))]
-          const body = { model, messages: [user("Hi")], session_id: "alice@example.org" }
-          const first = yield* sentFor(body, mine)
-          const again = yield* sentFor({ ...body, messages: [user("Hi again")] }, mine)
-          const other = yield* sentFor(body, theirs)
-          const none = yield* sentFor({ ...body, session_id: undefined }, mine)
-          for (const sent of [first, again, other])
-            assert.notInclude(JSON.stringify([sent.headers, sent.text]), "alice@example.org")
-          const place = places[model]
-          if (place === undefined) return assert.strictEqual(first.text, none.text)
-          assert.match(String(place(first)), /^[0-9a-f]{40}$/)
-          assert.strictEqual(place(again), place(first))
-          assert.notStrictEqual(place(other), place(first))
-          assert.isUndefined(place(none))
-        })
+      it.effect(
+        `keeps a session of ${model} on one cache${model in places ? "" : " without a key for the provider"}`,
+        () =>
+          Effect.gen(function* () {
+            const gateway = yield* TestGateway
+            const [mine, theirs] = [as(yield* gateway.tenant("1")), as(yield* gateway.tenant("1"))]
+            const body = { model, messages: [user("Hi")], session_id: "alice@example.org" }
+            const first = yield* sentFor(body, mine)
+            const again = yield* sentFor({ ...body, messages: [user("Hi again")] }, mine)
+            const other = yield* sentFor(body, theirs)
+            const none = yield* sentFor({ ...body, session_id: undefined }, mine)
+            for (const sent of [first, again, other])
+              assert.notInclude(JSON.stringify([sent.headers, sent.text]), "alice@example.org")
+            const place = places[model]
+            if (place === undefined) return assert.strictEqual(first.text, none.text)
+            assert.match(String(place(first)), /^[0-9a-f]{40}$/)
+            assert.strictEqual(place(again), place(first))
+            assert.notStrictEqual(place(other), place(first))
+            assert.isUndefined(place(none))
+          })
       )
 
     for (const [name, model] of Object.entries(everyone))
-      it.effect(`finds the same bytes before what is new, with ${name}`, () =>
+      it.effect(`gets the same bytes before new messages, with ${name}`, () =>
         Effect.gen(function* () {
           const tools = ["b", "a"].map((tool) => ({
             type: "function",
@@ -338,7 +342,7 @@ describeWithFakeProvider(
           assert.isAbove(end, system.length)
           for (const other of [yield* asked("Another, longer question?"), yield* asked("One?")])
             assert.strictEqual(other.text.slice(0, end), one.text.slice(0, end))
-          // Tools and system come before the conversation in every provider's cache, wherever they are in the body.
+          // Tools and system prompt precede the conversation in every provider's cache, wherever they are in the body.
           const streamed = yield* asked("And streamed?", { stream: true })
           for (const part of ["tools", "system", "systemInstruction"])
             assert.deepStrictEqual(JSON.stringify(streamed.body[part]), JSON.stringify(one.body[part]))
@@ -349,7 +353,7 @@ describeWithFakeProvider(
   environment
 )
 
-/** Protocols whose simulated provider has a cache of marked prefixes. */
+/** Protocols whose simulated provider caches marked prefixes. */
 const marking = chatProtocolNames.filter(
   (protocol) => !protocol.startsWith("openai") && protocols[protocol].fields.cacheControl === "translated"
 )
@@ -358,7 +362,7 @@ describeGateway(
   "A cached prefix",
   (it) => {
     for (const protocol of marking)
-      it.effect(`is written once, and read from then on [${protocol}: cache]`, () =>
+      it.effect(`is written once, and read afterwards [${protocol}: cache]`, () =>
         Effect.gen(function* () {
           const gateway = yield* TestGateway
           const model = modelsOf(protocol)[0]?.id

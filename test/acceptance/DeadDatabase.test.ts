@@ -1,4 +1,4 @@
-/** A database that goes away and comes back: clear errors meanwhile, nothing lost, nothing charged twice. */
+/** A database that goes down and comes back: clear errors in between, nothing lost, nothing charged twice. */
 import { PgClient } from "@effect/sql-pg"
 import { assert } from "@effect/vitest"
 import { Duration, Effect, Equal, Fiber, Redacted, Schedule } from "effect"
@@ -15,7 +15,7 @@ const good = {
   max_completion_tokens: 5
 }
 
-/** On the server, beside the gateway's own database. */
+/** Runs statements on the server, outside the gateway's own database. */
 const onServer = <A, E>(run: (sql: PgClient.PgClient, database: string) => Effect.Effect<A, E>) =>
   Effect.gen(function* () {
     const { variables } = yield* TestGateway
@@ -27,7 +27,7 @@ const onServer = <A, E>(run: (sql: PgClient.PgClient, database: string) => Effec
 const terminate = (sql: PgClient.PgClient, database: string) =>
   sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ${database}`
 
-/** Every connection is gone and none is let in. */
+/** Ends every connection and refuses new ones. */
 const die = onServer((sql, database) =>
   Effect.andThen(sql`ALTER DATABASE ${sql(database)} ALLOW_CONNECTIONS false`, terminate(sql, database))
 )
@@ -40,7 +40,7 @@ const whileDead = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
     () => revive
   )
 
-/** Nobody else can read or write accounts meanwhile. */
+/** Runs `effect` while accounts are locked. */
 const whileStuck = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const { variables } = yield* TestGateway
@@ -57,7 +57,7 @@ const assertInternal = (reply: Reply) => {
   assert.notMatch(reply.text, /postgres|select|insert/i)
 }
 
-/** Answers as soon as the gateway has recovered by itself. */
+/** Waits until the gateway has recovered by itself. */
 const recovered = Effect.gen(function* () {
   const gateway = yield* TestGateway
   const reply = yield* gateway
@@ -68,7 +68,7 @@ const recovered = Effect.gen(function* () {
   assert.strictEqual((yield* gateway.request("GET", "/health/ready")).status, 200)
 })
 
-/** What requests that answered cost in all. */
+/** The cost of these answers together. */
 const costOf = (replies: ReadonlyArray<Reply>): bigint =>
   replies.reduce((sum, reply) => sum + usd(Number(reply.at("usage.cost")).toFixed(12)), 0n)
 
@@ -82,7 +82,7 @@ describeWithFakeProviderOnPostgres("A dead database", (it) => {
       yield* whileDead(
         Effect.gen(function* () {
           assertInternal(yield* gateway.chat(good))
-          // Past the second for which a key is remembered, the key itself cannot be checked.
+          // A key is cached for one second; after that it cannot be checked either.
           yield* Effect.sleep(1_100)
           const refusals = [
             gateway.chat({ ...good, stream: true }),
@@ -105,16 +105,15 @@ describeWithFakeProviderOnPostgres("A dead database", (it) => {
       const provider = yield* FakeProvider
       const { key, organization } = yield* gateway.tenant("1")
       const as = { authorization: `Bearer ${key}` }
-      const finish = { now: () => {} }
-      const dead = new Promise<void>((resolve) => (finish.now = resolve))
+      const dead = Promise.withResolvers<void>()
       const slowly = answers("fine")
-      provider.script((response, received) => dead.then(() => slowly(response, received)))
+      provider.script((response, received) => dead.promise.then(() => slowly(response, received)))
       const plain = yield* Effect.forkChild(gateway.chat(good, as))
       const streamed = yield* Effect.forkChild(gateway.chat({ ...good, stream: true }, as))
       yield* awaited(provider.arrival(2), "both calls of the provider")
       const replies = yield* whileDead(
         Effect.suspend(() => {
-          finish.now()
+          dead.resolve()
           return Effect.all([Fiber.join(plain), Fiber.join(streamed)])
         })
       )
@@ -131,7 +130,7 @@ describeWithFakeProviderOnPostgres("A dead database", (it) => {
     })
   )
 
-  it.effect("that drops its connections now and then is hardly noticed", () =>
+  it.effect("that drops its connections now and then fails few requests", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const provider = yield* FakeProvider
@@ -151,7 +150,7 @@ describeWithFakeProviderOnPostgres("A dead database", (it) => {
     })
   )
 
-  it.effect("that is stuck refuses within seconds; a hold that it takes after all is given back", () =>
+  it.effect("that is stuck makes requests fail within seconds; a hold that it grants too late is refunded", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const provider = yield* FakeProvider
@@ -161,7 +160,7 @@ describeWithFakeProviderOnPostgres("A dead database", (it) => {
       assertInternal(reply)
       assert.isBelow(Duration.toSeconds(took), 8)
       assert.lengthOf(provider.received, 0)
-      // What was stuck arrives once it is let go, after the answer: until then nothing is held either.
+      // The stuck statement runs once the lock is released, after the answer; until then nothing is on hold either.
       const settled = gateway
         .balance()
         .pipe(Effect.repeat({ until: Equal.equals(before), schedule: Schedule.spaced("40 millis"), times: 100 }))
@@ -170,7 +169,7 @@ describeWithFakeProviderOnPostgres("A dead database", (it) => {
     })
   )
 
-  it.effect("that is gone puts no prompt and no key into the log", () =>
+  it.effect("that is gone leaves no prompt and no key in the log", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const lines = (yield* gateway.logs).join("\n")

@@ -1,4 +1,6 @@
-/** Every error of the closed table, and what a provider's faults become; none costs anything or tells a secret. */
+/**
+ * Every error of the closed table, and the errors for faults of a provider. None costs anything or reveals a secret.
+ */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
@@ -48,14 +50,14 @@ interface Fault {
   readonly retryAfter?: string
 }
 
-/** The endpoint, once, with the status it answered. */
+/** Matches a message that names the endpoint once, with its status. */
 const tried = (status?: number) => {
   const endpoint = `openai/gpt-4o-mini${status === undefined ? "" : ` \\(${status}\\)`}`
   return new RegExp(`tried ${endpoint}\\. Nothing was charged$`)
 }
 const faults: ReadonlyArray<Fault> = [
   {
-    name: "rate limit with a wait",
+    name: "a rate limit with a retry-after",
     behaviour: error(429, { code: "rate_limit_exceeded" }, { "retry-after": "7" }),
     status: 429,
     code: "rate_limit_exceeded",
@@ -63,20 +65,26 @@ const faults: ReadonlyArray<Fault> = [
     retryAfter: "7"
   },
   {
-    name: "our quota",
+    name: "the operator's quota",
     behaviour: error(429, { type: "insufficient_quota", code: "insufficient_quota" }),
     status: 500,
     code: "internal_error",
     message: tried(429)
   },
   {
-    name: "our key",
+    name: "the operator's key",
     behaviour: error(401, { message: `Incorrect API key provided: ${operatorKey}`, code: "invalid_api_key" }),
     status: 500,
     code: "internal_error",
     message: tried(401)
   },
-  { name: "our bill", behaviour: error(402), status: 500, code: "internal_error", message: tried(402) },
+  {
+    name: "the operator's unpaid bill",
+    behaviour: error(402),
+    status: 500,
+    code: "internal_error",
+    message: tried(402)
+  },
   {
     name: "an invalid request",
     behaviour: error(400, { message: "Invalid value: 'x'.", type: "invalid_request_error", code: "invalid_value" }),
@@ -85,14 +93,14 @@ const faults: ReadonlyArray<Fault> = [
     message: /^Invalid value: 'x'\.$/
   },
   {
-    name: "an invalid request that quotes our key",
+    name: "an invalid request that quotes the operator's key",
     behaviour: error(400, { message: `Key ${operatorKey} may not do that`, type: "invalid_request_error" }),
     status: 400,
     code: "invalid_request",
     message: /^Key \[redacted\] may/
   },
   {
-    name: "too long a context",
+    name: "a prompt that is too long",
     behaviour: error(400, { message: "Too long: 9 > 8 tokens.", code: "context_length_exceeded" }),
     status: 400,
     code: "invalid_request",
@@ -105,10 +113,10 @@ const faults: ReadonlyArray<Fault> = [
     code: "internal_error",
     message: tried(404)
   },
-  { name: "a fault of its own", behaviour: error(500), status: 500, code: "internal_error", message: tried(500) },
+  { name: "a fault of the provider", behaviour: error(500), status: 500, code: "internal_error", message: tried(500) },
   { name: "a page in place of an answer", behaviour: page(200), status: 500, code: "internal_error", message: tried() },
   {
-    name: "a page that says it is JSON",
+    name: "a web page with the media type of JSON",
     behaviour: page(200, "application/json"),
     status: 500,
     code: "internal_error",
@@ -116,7 +124,7 @@ const faults: ReadonlyArray<Fault> = [
   },
   { name: "a page of a broken proxy", behaviour: page(502), status: 500, code: "internal_error", message: tried(502) },
   { name: "a page as a refusal", behaviour: page(400), status: 500, code: "internal_error", message: tried(400) },
-  { name: "nothing", behaviour: replies(200, ""), status: 500, code: "internal_error", message: tried() },
+  { name: "an empty body", behaviour: replies(200, ""), status: 500, code: "internal_error", message: tried() },
   { name: "no choices", behaviour: replies(200, {}), status: 500, code: "internal_error", message: tried() },
   { name: "half an answer", behaviour: cutJson, status: 500, code: "internal_error", message: tried() },
   { name: "a reset", behaviour: resets, status: 500, code: "internal_error", message: tried() },
@@ -173,7 +181,7 @@ describeWithFakeProvider("Errors", (it) => {
   )
 
   for (const stream of [false, true]) {
-    it.effect(`tell whose fault it was when the provider fails ${stream ? "before it streams" : "to answer"}`, () =>
+    it.effect(`show whose fault it was when the provider fails ${stream ? "before it streams" : "to answer"}`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const provider = yield* FakeProvider
@@ -194,7 +202,7 @@ describeWithFakeProvider("Errors", (it) => {
     )
   }
 
-  it.effect("leave the id of a good answer to be its request id", () =>
+  it.effect("do not change the id of an answer, which is its request id", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const provider = yield* FakeProvider
@@ -204,7 +212,7 @@ describeWithFakeProvider("Errors", (it) => {
     })
   )
 
-  it.effect("name the methods that a route has, and know no other routes", () =>
+  it.effect("name the methods of a route, and are not_found for other routes", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const wrong = [
@@ -238,7 +246,7 @@ describeWithFakeProvider("Errors", (it) => {
     })
   )
 
-  it.effect("and everything before them have put no prompt and no key into the log", () =>
+  it.effect("and all other requests leave no prompt and no key in the log", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const lines = yield* gateway.logs

@@ -24,7 +24,7 @@ import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { describeGateway, describeWithFakeProvider, TestGateway, usd } from "../support/TestGateway.ts"
 
-/** Faults of one endpoint that another endpoint of the model makes good. */
+/** Faults of one endpoint after which another endpoint of the model answers. */
 const survivable = [
   "500",
   "503",
@@ -39,7 +39,10 @@ const survivable = [
   "cut"
 ]
 
-/** A model for each of them, because an endpoint that failed may rest; its second endpoint has a price of its own. */
+/**
+ * A model for each fault, because the circuit breaker of an endpoint that failed may be open. Its second endpoint has a
+ * different price.
+ */
 const overlay = (): string => {
   const file = join(inject("scratch"), `twins-${process.pid}.json`)
   const endpoints = [
@@ -60,7 +63,7 @@ describeGateway(
   "Failover",
   (it) => {
     for (const [index, fault] of survivable.entries())
-      it.effect(`hides a first endpoint with ${fault} behind the second, whose price counts`, () =>
+      it.effect(`answers from the second endpoint at its price after ${fault} at the first`, () =>
         Effect.gen(function* () {
           const gateway = yield* TestGateway
           const model = `twin-${index}`
@@ -79,31 +82,33 @@ describeGateway(
       )
 
     for (const stream of [false, true])
-      it.effect(`goes on to the next candidate when the routed model is down, and bills that (stream: ${stream})`, () =>
-        Effect.gen(function* () {
-          const gateway = yield* TestGateway
-          const tenant = yield* gateway.tenant("1", { models: singleEndpointModels })
-          const messages = [user(`[fault:503 first] What is the capital of Chile? ${stream}`)]
-          const reply = yield* gateway.chat({ messages, stream }, as(tenant))
-          assert.strictEqual(reply.status, 200)
-          const answers: ReadonlyArray<Json> = stream ? chunksOf(reply.text) : [JSON.parse(reply.text)]
-          const last = answers.at(-1)
-          const served = String(last?.["model"])
-          for (const answer of answers) assert.strictEqual(answer["model"], served)
-          assert.strictEqual(at(answers[0], "svc", "routed_model"), served)
-          const receipt = yield* receiptOf(last?.["id"], tenant)
-          const down = receipt.at("attempts.0.model")
-          assert.notStrictEqual(down, served)
-          assert.strictEqual(receipt.at("attempts.0.status"), 503)
-          assert.strictEqual(receipt.at("routing.candidates.0.model"), down)
-          assert.strictEqual(receipt.at("routing.candidates.1.model"), served)
-          const count = (name: string) => Number(at(last, "usage", name))
-          const tokens = { input: count("prompt_tokens"), output: count("completion_tokens") }
-          assert.strictEqual(costOf(last), yield* priced(served, tokens))
-        })
+      it.effect(
+        `goes to the next candidate when the routed model is down, and charges its price (stream: ${stream})`,
+        () =>
+          Effect.gen(function* () {
+            const gateway = yield* TestGateway
+            const tenant = yield* gateway.tenant("1", { models: singleEndpointModels })
+            const messages = [user(`[fault:503 first] What is the capital of Chile? ${stream}`)]
+            const reply = yield* gateway.chat({ messages, stream }, as(tenant))
+            assert.strictEqual(reply.status, 200)
+            const answers: ReadonlyArray<Json> = stream ? chunksOf(reply.text) : [JSON.parse(reply.text)]
+            const last = answers.at(-1)
+            const served = String(last?.["model"])
+            for (const answer of answers) assert.strictEqual(answer["model"], served)
+            assert.strictEqual(at(answers[0], "svc", "routed_model"), served)
+            const receipt = yield* receiptOf(last?.["id"], tenant)
+            const down = receipt.at("attempts.0.model")
+            assert.notStrictEqual(down, served)
+            assert.strictEqual(receipt.at("attempts.0.status"), 503)
+            assert.strictEqual(receipt.at("routing.candidates.0.model"), down)
+            assert.strictEqual(receipt.at("routing.candidates.1.model"), served)
+            const count = (name: string) => Number(at(last, "usage", name))
+            const tokens = { input: count("prompt_tokens"), output: count("completion_tokens") }
+            assert.strictEqual(costOf(last), yield* priced(served, tokens))
+          })
       )
 
-    it.effect("asks the same endpoint again when it is the only one", () =>
+    it.effect("retries the same endpoint when it is the only one", () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const reply = yield* gateway.chat({ model: "gpt-4.1", messages: [user("[fault:500 once] Again?")] })
@@ -122,7 +127,7 @@ describeGateway(
   { CATALOG_FILE: overlay() }
 )
 
-/** What a provider refuses, and what the client of a direct call sees of it. */
+/** Refusals of a provider, and the error that the client of a direct call gets. */
 const refusals: ReadonlyArray<{
   readonly model: string
   readonly behaviour: Fake.Behaviour
@@ -219,7 +224,7 @@ describeWithFakeProvider("A provider's refusal", (it) => {
       })
     )
 
-  it.effect("is 429 with the shortest wait when every target is rate-limited", () =>
+  it.effect("is 429 with the shortest retry-after when every target is rate-limited", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
       const gateway = yield* TestGateway
@@ -235,7 +240,7 @@ describeWithFakeProvider("A provider's refusal", (it) => {
         )
         assert.instanceOf(error, RateLimitError)
         assert.strictEqual(error.code, "rate_limit_exceeded")
-        // The second time all of them rest, and the one that rests least is asked anyway.
+        // The second time every circuit breaker is open, and the one that closes first is tried anyway.
         assert.strictEqual(error.headers?.get("retry-after"), stream ? "9" : "4")
       }
       assert.strictEqual(yield* settledBalance(tenant.organization), usd("1"))
@@ -246,7 +251,7 @@ describeWithFakeProvider("A provider's refusal", (it) => {
     [401, "gpt-5.1", "claude-sonnet-4-6"],
     [402, "gpt-5.2", "claude-opus-4-6"]
   ] as const)
-    it.effect(`of our account with ${status} goes to another model when the request is routed`, () =>
+    it.effect(`of the operator's account with ${status} fails over to another model when the request is routed`, () =>
       Effect.gen(function* () {
         const provider = yield* FakeProvider
         const gateway = yield* TestGateway
@@ -257,7 +262,7 @@ describeWithFakeProvider("A provider's refusal", (it) => {
         const receipt = yield* receiptOf(reply.at("id"), tenant)
         const outcomes = (receipt.at("attempts") as ReadonlyArray<Json>).map(({ outcome }) => outcome)
         assert.deepStrictEqual(outcomes, ["Credentials", "answered"])
-        // The account rests now, so the next request does not even ask it.
+        // The account's circuit breaker is open now, so the next request does not try it.
         provider.script()
         const next = yield* gateway.chat({ messages: [user("Hello")] }, as(tenant))
         assert.strictEqual(next.at("model"), reply.at("model"))
@@ -265,7 +270,7 @@ describeWithFakeProvider("A provider's refusal", (it) => {
       })
     )
 
-  it.effect("of the request itself is told at once, without asking other models", () =>
+  it.effect("of the request itself is reported at once, without a failover", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
       const gateway = yield* TestGateway
@@ -276,7 +281,7 @@ describeWithFakeProvider("A provider's refusal", (it) => {
     })
   )
 
-  it.effect("by everyone names all that was tried, within the limit of tries", () =>
+  it.effect("by every provider names every attempt, within the limit of attempts", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
       const gateway = yield* TestGateway
@@ -284,10 +289,10 @@ describeWithFakeProvider("A provider's refusal", (it) => {
       const reply = yield* gateway.chat({ messages: [user("Hello")], reasoning_effort: "none" })
       assert.deepStrictEqual([reply.status, reply.at("error.code")], [500, "internal_error"])
       const receipt = yield* receiptOf(reply.headers.get("x-request-id"))
-      const tried = (receipt.at("attempts") as ReadonlyArray<Json>).filter(({ outcome }) => outcome !== "skipped")
-      assert.lengthOf(tried, 8)
+      const attempts = (receipt.at("attempts") as ReadonlyArray<Json>).filter(({ outcome }) => outcome !== "skipped")
+      assert.lengthOf(attempts, 8)
       assert.lengthOf(provider.received, 8)
-      for (const attempt of tried) assert.include(String(reply.at("error.message")), String(at(attempt, "endpoint")))
+      for (const attempt of attempts) assert.include(String(reply.at("error.message")), String(at(attempt, "endpoint")))
     })
   )
 })

@@ -24,7 +24,7 @@ import {
 const credit = usd("1")
 const hello = { model: "gpt-4.1", messages: [user("Hello")] }
 
-/** Headers of a tenant's request with a key of its own. */
+/** The headers of a tenant's request, with a new idempotency key. */
 const keyed = (tenant: Tenant) => ({ ...as(tenant), "idempotency-key": randomUUID() })
 
 const isReplay = (reply: Reply) => reply.headers.get("idempotent-replayed") === "true"
@@ -62,7 +62,7 @@ describeGateway("A request with an Idempotency-Key", (it) => {
       })
     )
 
-    it.effect(`waits while the first is in flight (stream: ${stream})`, () =>
+    it.effect(`waits for the first request while that is in flight (stream: ${stream})`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const tenant = yield* gateway.tenant("1")
@@ -84,7 +84,7 @@ describeGateway("A request with an Idempotency-Key", (it) => {
     )
   }
 
-  it.effect("is refused when the key was used with another body, in flight and after", () =>
+  it.effect("is refused when the key was used with another body, during and after the first request", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
@@ -100,7 +100,7 @@ describeGateway("A request with an Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("knows nothing of another organization's keys", () =>
+  it.effect("is independent of the keys of other organizations", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const key = { "idempotency-key": "the-same-for-both" }
@@ -112,7 +112,7 @@ describeGateway("A request with an Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("is answered again when nothing is left to pay with", () =>
+  it.effect("is answered again when the balance is used up", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("0.000001")
@@ -138,7 +138,7 @@ describeGateway("A request with an Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("is the only one of which anything is kept", () =>
+  it.effect("is the only kind of request whose answer is stored", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const sql = yield* SqlClient.SqlClient
@@ -155,25 +155,27 @@ describeGateway("A request with an Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("is refused when its key cannot be looked up, and nothing is charged; others are answered", () =>
-    Effect.gen(function* () {
-      const gateway = yield* TestGateway
-      const sql = yield* SqlClient.SqlClient
-      const tenant = yield* gateway.tenant("1")
-      yield* Effect.acquireUseRelease(
-        sql`ALTER TABLE recorded_answer RENAME TO elsewhere`,
-        () =>
-          Effect.gen(function* () {
-            for (const stream of [false, true]) {
-              const reply = yield* gateway.chat({ ...hello, stream }, keyed(tenant))
-              assert.deepStrictEqual([reply.status, reply.at("error.code")], [500, "internal_error"])
-            }
-            assert.strictEqual(yield* settledBalance(tenant.organization), credit)
-            assert.strictEqual((yield* gateway.chat(hello, as(tenant))).status, 200)
-          }),
-        () => Effect.orDie(sql`ALTER TABLE elsewhere RENAME TO recorded_answer`)
-      )
-    })
+  it.effect(
+    "is refused, and costs nothing, when its key cannot be looked up; requests without a key are answered",
+    () =>
+      Effect.gen(function* () {
+        const gateway = yield* TestGateway
+        const sql = yield* SqlClient.SqlClient
+        const tenant = yield* gateway.tenant("1")
+        yield* Effect.acquireUseRelease(
+          sql`ALTER TABLE recorded_answer RENAME TO elsewhere`,
+          () =>
+            Effect.gen(function* () {
+              for (const stream of [false, true]) {
+                const reply = yield* gateway.chat({ ...hello, stream }, keyed(tenant))
+                assert.deepStrictEqual([reply.status, reply.at("error.code")], [500, "internal_error"])
+              }
+              assert.strictEqual(yield* settledBalance(tenant.organization), credit)
+              assert.strictEqual((yield* gateway.chat(hello, as(tenant))).status, 200)
+            }),
+          () => Effect.orDie(sql`ALTER TABLE elsewhere RENAME TO recorded_answer`)
+        )
+      })
   )
 })
 
@@ -182,7 +184,7 @@ const word = Fake.openaiChunk({ content: "word " })
 
 describeWithFakeProvider("An attempt under an Idempotency-Key", (it) => {
   for (const stream of [false, true]) {
-    it.effect(`that failed is made anew (stream: ${stream})`, () =>
+    it.effect(`that failed is followed by a new one (stream: ${stream})`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const provider = yield* FakeProvider
@@ -203,7 +205,7 @@ describeWithFakeProvider("An attempt under an Idempotency-Key", (it) => {
       })
     )
 
-    it.effect(`whose answer is too large to keep is not made again (stream: ${stream})`, () =>
+    it.effect(`whose answer is too large to store is not repeated (stream: ${stream})`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const provider = yield* FakeProvider
@@ -218,21 +220,21 @@ describeWithFakeProvider("An attempt under an Idempotency-Key", (it) => {
       })
     )
 
-    it.effect(`that the client gave up before any output is made again, for one charge (stream: ${stream})`, () =>
+    it.effect(`that the client left before any output is repeated, for one charge (stream: ${stream})`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const provider = yield* FakeProvider
         const tenant = yield* gateway.tenant("1")
         provider.script(Fake.hangs, Fake.answers("fine"))
-        const impatient = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: tenant.key, maxRetries: 1, timeout: 500 })
+        const openai = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: tenant.key, maxRetries: 1, timeout: 500 })
         // The SDK sends the same headers with its own retry.
         const headers = { "Idempotency-Key": randomUUID() }
         const [id, text] = yield* Effect.promise(async () => {
           if (!stream) {
-            const answer = await impatient.chat.completions.create(hello, { headers })
+            const answer = await openai.chat.completions.create(hello, { headers })
             return [answer.id, answer.choices[0]?.message.content]
           }
-          const whole = await impatient.chat.completions.stream(hello, { headers }).finalChatCompletion()
+          const whole = await openai.chat.completions.stream(hello, { headers }).finalChatCompletion()
           return [whole.id, whole.choices[0]?.message.content]
         })
         assert.strictEqual(text, "fine")
@@ -249,7 +251,7 @@ describeWithFakeProvider("An attempt under an Idempotency-Key", (it) => {
   }
 
   for (const stream of [false, true])
-    it.effect(`whose gateway died between charge and record is made again, for one charge (stream: ${stream})`, () =>
+    it.effect(`whose gateway died between charge and record is repeated, for one charge (stream: ${stream})`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const provider = yield* FakeProvider
@@ -271,7 +273,7 @@ describeWithFakeProvider("An attempt under an Idempotency-Key", (it) => {
       })
     )
 
-  it.effect("that the client left in the middle of the stream is not made again, because it was charged", () =>
+  it.effect("that the client left in the middle of the stream is not repeated, because it was charged", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const provider = yield* FakeProvider
@@ -304,7 +306,7 @@ describeWithFakeProvider("An attempt under an Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("replays to the SDK what it said, chunk by chunk", () =>
+  it.effect("is replayed to the SDK chunk by chunk", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const provider = yield* FakeProvider
@@ -326,7 +328,7 @@ describeWithFakeProvider("An attempt under an Idempotency-Key", (it) => {
 })
 
 describeWithFakeProviderOnPostgres("Two gateways on one database", (it) => {
-  it.effect("answer a key once between them", () =>
+  it.effect("answer a key only once", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const provider = yield* FakeProvider
@@ -335,7 +337,7 @@ describeWithFakeProviderOnPostgres("Two gateways on one database", (it) => {
       assert.notStrictEqual(replica.url, gateway.url)
       for (const stream of [false, true]) {
         provider.script(async (response, received) => {
-          await new Promise((resolve) => setTimeout(resolve, 400))
+          await Fake.pause(400)
           await Fake.answers("fine")(response, received)
         })
         const before = yield* settledBalance(tenant.organization)

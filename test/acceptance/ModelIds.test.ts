@@ -1,4 +1,4 @@
-/** Which model answers: named, routed or unknown, under the service's own name; and the endpoints that list models. */
+/** Which model answers a request for a named, a routed or an unknown id; and the endpoints that list models. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
@@ -11,7 +11,7 @@ const messages = [{ role: "user" as const, content: "Write a sonnet about tides.
 const isTranscriber = (card: object): boolean => at(card, "svc", "kind") === "transcription"
 
 describeGateway("Model ids", (it) => {
-  it.effect("routes svc-auto, null and an omitted model alike, and never says svc-auto", () =>
+  it.effect("routes svc-auto, null and an omitted model alike, and never answers as svc-auto", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const chosen = new Set<unknown>()
@@ -27,7 +27,7 @@ describeGateway("Model ids", (it) => {
     })
   )
 
-  it.effect("answers a direct call as the model that was named, without routing", () =>
+  it.effect("answers a direct call with the named model, without routing", () =>
     Effect.gen(function* () {
       const reply = yield* (yield* TestGateway).chat({ model: "claude-sonnet-4-6", messages })
       assert.strictEqual(reply.at("model"), "claude-sonnet-4-6")
@@ -35,7 +35,7 @@ describeGateway("Model ids", (it) => {
     })
   )
 
-  it.effect("lists its models to the openai SDK, each of which it can also retrieve and call", () =>
+  it.effect("are listed for the openai SDK, which can retrieve and call each of them", () =>
     Effect.gen(function* () {
       const { openai } = yield* TestGateway
       const listed = yield* Effect.promise(async () => (await openai.models.list()).data)
@@ -61,7 +61,7 @@ describeGateway("Model ids", (it) => {
     })
   )
 
-  it.effect("says under its own name what a model costs and can do", () =>
+  it.effect("show the price and the abilities of a model under the service's name", () =>
     Effect.gen(function* () {
       const reply = yield* (yield* TestGateway).request("GET", "/v1/models/gpt-4o-mini")
       assert.strictEqual(reply.status, 200)
@@ -72,7 +72,7 @@ describeGateway("Model ids", (it) => {
     })
   )
 
-  it.effect("says of transcription models that they are, and what they cost by the token or by the hour", () =>
+  it.effect("show which models are for transcription, and their price by the token or by the hour", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const card = (id: string) => Effect.map(gateway.request("GET", `/v1/models/${id}`), (reply) => reply.at("svc"))
@@ -85,7 +85,7 @@ describeGateway("Model ids", (it) => {
     })
   )
 
-  it.effect("does not know models by ids that are no models", () =>
+  it.effect("are not found when no model has them", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       for (const id of ["nope", "svc-auto", "__proto__", "constructor", "a%2Fb", "%20", "%E0%A4%A"]) {
@@ -99,7 +99,7 @@ describeGateway("Model ids", (it) => {
 describeGateway(
   "Model ids of a service named acme",
   (it) => {
-    it.effect("carry that name: acme-auto is routed, and the metadata is called acme", () =>
+    it.effect("carry the name: acme-auto is routed, and the metadata is in acme", () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const routed = yield* gateway.chat({ model: "acme-auto", messages })
@@ -116,7 +116,7 @@ describeGateway(
       })
     )
 
-    it.effect("are what the OpenAPI document speaks of", () =>
+    it.effect("are those of the OpenAPI document", () =>
       Effect.gen(function* () {
         const document = yield* (yield* TestGateway).request("GET", "/openapi.json")
         assert.match(String(document.at("openapi")), /^3\.1/)

@@ -1,6 +1,7 @@
 /**
- * What a client can ask of a model, over every protocol there is. The names end with what they prove; the test run
- * prints them as a table. What no model behind a protocol can do has to be refused, and never weakened in silence.
+ * Every capability that a client can use, over every protocol. The name of a test ends with the capabilities that it
+ * proves, which the test run prints as a table. A capability that no model behind a protocol has must be refused; it is
+ * never weakened silently.
  */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
@@ -32,7 +33,7 @@ const schema = {
   additionalProperties: false
 }
 
-/** Both ways to ask: the text of a plain answer, and of the stream, which has to be the same. */
+/** The text of a plain answer, which must be the same as that of a stream. */
 const ask = Effect.fnUntraced(function* (body: Json) {
   const gateway = yield* TestGateway
   const reply = yield* gateway.chat(body)
@@ -77,7 +78,7 @@ describeGateway(
         })
       )
 
-      it.effect(`calls the tool it is forced to call [${protocol}: forced tool choice]`, () =>
+      it.effect(`calls a forced tool [${protocol}: forced tool choice]`, () =>
         Effect.gen(function* () {
           const tools = [weatherTool, timeTool]
           const body = { model: idOf(forced), messages: [user("Hello")], tools, reasoning_effort: "none" }
@@ -95,7 +96,7 @@ describeGateway(
         })
       )
 
-      it.effect(`calls one tool at a time when asked to [${protocol}: parallel tools]`, () =>
+      it.effect(`calls one tool at a time on request [${protocol}: parallel tools]`, () =>
         Effect.gen(function* () {
           const tools = [weatherTool, timeTool]
           const messages = [user("[call:get_weather,get_time] Both.")]
@@ -109,7 +110,7 @@ describeGateway(
         })
       )
 
-      it.effect(`sees the bytes of an image [${protocol}: image bytes]`, () =>
+      it.effect(`receives the bytes of an image [${protocol}: image bytes]`, () =>
         Effect.gen(function* () {
           const reply = yield* ask({ model: idOf(seeing), messages: [image("data:image/png;base64,iVBORw0KGgo=")] })
           assert.include(reply.at("choices.0.message.content"), "1 image(s)")
@@ -135,7 +136,7 @@ describeGateway(
           })
       )
 
-      it.effect(`${hearing ? "hears a recording" : "is not asked to hear"} [${protocol}: audio]`, () =>
+      it.effect(`${hearing ? "receives a recording" : "is not sent a recording"} [${protocol}: audio]`, () =>
         Effect.gen(function* () {
           if (hearing === undefined) yield* assertUnserved({ model, messages: [audio] }, /audio input/)
           else {
@@ -145,7 +146,7 @@ describeGateway(
         })
       )
 
-      it.effect(`answers in the schema it is given [${protocol}: json_schema]`, () =>
+      it.effect(`answers in a given JSON schema [${protocol}: json_schema]`, () =>
         Effect.gen(function* () {
           const format = { type: "json_schema", json_schema: { name: "weather", schema, strict: true } }
           const reply = yield* ask({ model: idOf(strict), messages: [user("Lima?")], response_format: format })
@@ -159,7 +160,7 @@ describeGateway(
         })
       )
 
-      it.effect(`answers in JSON when asked to [${protocol}: json_object]`, () =>
+      it.effect(`answers in JSON on request [${protocol}: json_object]`, () =>
         Effect.gen(function* () {
           const messages = [user("Lima, as JSON?")]
           const reply = yield* ask({ model, messages, response_format: { type: "json_object" } })
@@ -167,7 +168,7 @@ describeGateway(
         })
       )
 
-      it.effect(`ends at a stop sequence, which is not in the text [${protocol}: stop]`, () =>
+      it.effect(`ends before a stop sequence [${protocol}: stop]`, () =>
         Effect.gen(function* () {
           const said = yield* ask({ model, messages: [user("One two three")], stop: [" simulated", "nowhere"] })
           assert.strictEqual(said.at("choices.0.message.content"), "This is the sandbox, a")
@@ -175,7 +176,7 @@ describeGateway(
         })
       )
 
-      it.effect(`is cut at the limit of its output [${protocol}: text]`, () =>
+      it.effect(`is cut at the output limit [${protocol}: text]`, () =>
         Effect.gen(function* () {
           const messages = [user("[fault:length 200] Go on.")]
           const quiet = models.find(({ reasoning }) => reasoning.support !== "always")
@@ -193,12 +194,12 @@ describeGateway(
         ["overloaded", 500, "internal_error"],
         ["429 retry-after=9", 429, "rate_limit_exceeded"]
       ] as const
-      it.effect(`says what is wrong, and charges nothing for it [${protocol}: errors]`, () =>
+      it.effect(`reports errors, and charges nothing for them [${protocol}: errors]`, () =>
         Effect.gen(function* () {
           const gateway = yield* TestGateway
           const tenant = yield* gateway.tenant("1")
           for (const [index, [fault, status, code]] of faults.entries()) {
-            // Another model each time, because an endpoint that failed may rest.
+            // Another model each time, because the circuit breaker of an endpoint that failed may be open.
             const body = { model: models.at(-1 - (index % models.length))?.id, messages: [user(`[fault:${fault}] Hi`)] }
             const reply = yield* gateway.chat(body, as(tenant))
             assert.deepStrictEqual([fault, reply.status, reply.at("error.code")], [fault, status, code], reply.text)
@@ -207,7 +208,7 @@ describeGateway(
         })
       )
 
-      it.effect(`says that it may not say [${protocol}: errors]`, () =>
+      it.effect(`reports a refusal of the content [${protocol}: errors]`, () =>
         Effect.gen(function* () {
           const reply = yield* ask({ model, messages: [user("[fault:refused] Hi")] })
           assert.strictEqual(reply.at("choices.0.finish_reason"), "content_filter")

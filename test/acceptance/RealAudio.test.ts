@@ -1,6 +1,6 @@
 /**
- * Speech that was really spoken and encoded, by espeak-ng, sox and ffmpeg: every format of the contract goes through,
- * and the length of a WAV is what sox says it is. What a machine has no encoder for is skipped, and the run says so.
+ * Real speech, made and encoded by espeak-ng, sox and ffmpeg: every format of the contract is accepted, and the length
+ * of a WAV file agrees with sox. Formats without an encoder on this machine are skipped, and the test run reports them.
  */
 import { execFileSync, spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -33,7 +33,7 @@ const missing = new Set((["espeak-ng", "sox", "ffmpeg"] as const).filter((tool) 
 
 const speak: Command = ["espeak-ng", "-w", "speech.wav", sentence]
 
-/** What writes `speech.<extension>`, out of `speech.wav`. */
+/** The command that makes `speech.<extension>` from `speech.wav`. */
 const ffmpeg = (...given: ReadonlyArray<string>): Command => [
   "ffmpeg",
   "-v",
@@ -55,7 +55,7 @@ const encoders: { readonly [Extension in (typeof audioExtensions)[number]]: Comm
   webm: ffmpeg("-c:a", "libopus", "speech.webm")
 }
 
-/** What sox makes of `speech.wav`: rates, depths, channels and encodings that recorders write. */
+/** Variants of `speech.wav` that sox makes: rates, depths, channels and encodings that recorders write. */
 const recordings: { readonly [name: string]: ReadonlyArray<string> } = {
   "as a telephone": ["-r", "8000", "-b", "16", "-c", "1"],
   "in 8 bits": ["-r", "11025", "-b", "8", "-e", "unsigned-integer"],
@@ -77,7 +77,7 @@ const recordings: { readonly [name: string]: ReadonlyArray<string> } = {
 
 const said = "It is two dollars and fifty cents."
 
-/** The answer to an upload of a file of the directory. */
+/** The answer to the upload of a file from the directory. */
 const upload = Effect.fnUntraced(function* (name: string) {
   const content = readFileSync(inDirectory(name))
   const reply = yield* transcribe([audioPart({ filename: name, content }), field("prompt", `[say:${said}]`)])
@@ -95,11 +95,13 @@ const assertSameMillis = (seconds: number, name: string) =>
 const gateway = Layer.unwrap(Effect.map(dataDirectory, (data) => layerGateway({ DATA_DIR: data })))
 
 layer(gateway, { excludeTestServices: true, timeout: "20 seconds" })("Real audio [embedded]", (it) => {
-  /** A test that needs speech, its length and this tool, or one that is skipped and names what is missing. */
+  /**
+   * Registers a test that needs speech, its length and this tool. Without them it is skipped, and its name says why.
+   */
   const needing = (tool: Tool, name: string, test: Parameters<typeof it.effect>[1]) => {
     const lacking = [...missing].filter((one) => one !== "ffmpeg" || tool === "ffmpeg")
     if (lacking.length === 0) it.effect(name, test)
-    // The encoder is not on this machine; the name says which.
+    // The encoder is not installed on this machine, and the name of the test says which.
     else it.effect.skip(`${name} [no ${lacking.join(", no ")}]`, test)
   }
   if (!missing.has("espeak-ng")) run(speak)
@@ -110,7 +112,7 @@ layer(gateway, { excludeTestServices: true, timeout: "20 seconds" })("Real audio
       Effect.gen(function* () {
         run(encoder)
         const { seconds } = yield* upload(`speech.${extension}`)
-        // Where it is estimated from the size, the order of magnitude must be right.
+        // A length that is estimated from the size must have the right order of magnitude.
         const real = secondsBySox("speech.wav")
         assert.isTrue(seconds > real / 5 && seconds < real * 5, `${seconds} of ${real} seconds`)
         if (extension === "wav") assertSameMillis(seconds, "speech.wav")

@@ -1,4 +1,4 @@
-/** The request side of the chat contract, row by row: what is accepted, what is refused, what reaches the provider. */
+/** The request side of the chat contract, row by row: which fields are accepted, refused, and sent to the provider. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
@@ -20,7 +20,7 @@ const text = (length: number) => "x".repeat(length)
 const part = (member: Json) => ({ messages: [{ role: "user", content: [{ type: "text", text: "see" }, member] }] })
 const ephemeral = (ttl?: unknown) => ({ type: "ephemeral", ...(ttl !== undefined && { ttl }) })
 
-/** Sends `fields` beside a model and a message, and answers with what came back and what went to the provider. */
+/** Sends `fields` with a model and a message. Gives the reply and the requests that reached the provider. */
 const send = Effect.fnUntraced(function* (fields: Json, headers: Record<string, string> = {}) {
   const gateway = yield* TestGateway
   const provider = yield* FakeProvider
@@ -29,7 +29,7 @@ const send = Effect.fnUntraced(function* (fields: Json, headers: Record<string, 
   return { reply, sent: provider.received.map((received) => received.body) }
 })
 
-/** The one body that reached the provider. */
+/** The only body that reached the provider. */
 const forwarded = Effect.fnUntraced(function* (fields: Json, headers: Record<string, string> = {}) {
   const { reply, sent } = yield* send(fields, headers)
   assert.strictEqual(reply.status, 200, `${JSON.stringify(fields).slice(0, 200)}: ${reply.text}`)
@@ -98,7 +98,7 @@ const accepted: ReadonlyArray<Json> = [
   { utterly_unknown: { of: ["any", 1, null] }, messages: [{ ...hi, unknown: true, name: "me" }] }
 ]
 
-/** Fields, the code, and what the message says: the path first where there is one. */
+/** Fields, a pattern of the message, which begins with the path where there is one, and the code. */
 const refused: ReadonlyArray<readonly [fields: Json, message: RegExp, code?: string]> = [
   [{ messages: undefined }, /^messages: /],
   [{ messages: null }, /^messages: /],
@@ -216,7 +216,7 @@ const ignored: Json = {
   metadata: { team: "red" }
 }
 
-/** What a client sends, and what of it OpenAI is sent for a model that does not reason. */
+/** The fields of a client, and the fields that OpenAI gets for a model without reasoning. */
 const forwardedToOpenAi: ReadonlyArray<readonly [fields: Json, sent: Json]> = [
   [{ temperature: 0.3 }, { temperature: 0.3 }],
   [{ temperature: 0 }, { temperature: 0 }],
@@ -274,7 +274,7 @@ const forwardedToOpenAi: ReadonlyArray<readonly [fields: Json, sent: Json]> = [
 
 const system = { role: "system", content: [{ type: "text", text: "be brief", cache_control: ephemeral("1h") }] }
 
-/** The members that matter of what Anthropic is sent. */
+/** The members of a request to Anthropic that matter here. */
 const forwardedToAnthropic: ReadonlyArray<readonly [fields: Json, sent: Json]> = [
   [{ max_tokens: 7, max_completion_tokens: 9 }, { max_tokens: 9 }],
   [{ temperature: 0.3 }, { temperature: 0.3 }],
@@ -311,7 +311,7 @@ describeWithFakeProvider("Requests", (it) => {
       })
   )
 
-  it.effect("takes null for omitted in every optional parameter", () =>
+  it.effect("treats null as omitted in every optional parameter", () =>
     Effect.gen(function* () {
       const names =
         "stream temperature max_completion_tokens max_tokens tools tool_choice parallel_tool_calls response_format " +
@@ -325,7 +325,7 @@ describeWithFakeProvider("Requests", (it) => {
     })
   )
 
-  it.effect("ignores what the contract ignores: the provider is sent the same", () =>
+  it.effect("ignores what the contract ignores: the provider gets the same request without it", () =>
     Effect.gen(function* () {
       const plain = yield* forwarded({})
       for (const [name, value] of Object.entries(ignored)) {
@@ -335,7 +335,7 @@ describeWithFakeProvider("Requests", (it) => {
     })
   )
 
-  it.effect("forwards each parameter to OpenAI in OpenAI's words, and nothing beside it", () =>
+  it.effect("forwards each parameter to OpenAI in OpenAI's fields, and nothing else", () =>
     Effect.gen(function* () {
       const plain = yield* forwarded({})
       for (const [fields, sent] of forwardedToOpenAi) {
@@ -344,7 +344,7 @@ describeWithFakeProvider("Requests", (it) => {
     })
   )
 
-  it.effect("forwards each parameter to Anthropic in Anthropic's words", () =>
+  it.effect("forwards each parameter to Anthropic in Anthropic's fields", () =>
     Effect.gen(function* () {
       const model = "claude-sonnet-4-6"
       for (const [fields, sent] of forwardedToAnthropic) {
@@ -356,22 +356,24 @@ describeWithFakeProvider("Requests", (it) => {
     })
   )
 
-  it.effect("gives a session to the provider as one opaque key, the body's id before the header's", () =>
-    Effect.gen(function* () {
-      const keyOf = (fields: Json, headers?: Record<string, string>) =>
-        Effect.map(forwarded(fields, headers), (body) => body["prompt_cache_key"])
-      const first = yield* keyOf({ session_id: "one" })
-      assert.match(String(first), /^[0-9a-f]{16,64}$/)
-      assert.strictEqual(yield* keyOf({}, { "x-session-id": "one" }), first)
-      assert.strictEqual(yield* keyOf({ session_id: "one" }, { "x-session-id": "two" }), first)
-      assert.strictEqual(yield* keyOf({ session_id: null }, { "x-session-id": "one" }), first)
-      assert.notStrictEqual(yield* keyOf({ session_id: "two" }), first)
-      assert.strictEqual(yield* keyOf({ session_id: "one", prompt_cache_key: "mine" }), "mine")
-      assert.isUndefined(yield* keyOf({ session_id: "" }, { "x-session-id": "" }))
-    })
+  it.effect(
+    "sends a session to the provider as one opaque key, made from the id in the body before that in the header",
+    () =>
+      Effect.gen(function* () {
+        const keyOf = (fields: Json, headers?: Record<string, string>) =>
+          Effect.map(forwarded(fields, headers), (body) => body["prompt_cache_key"])
+        const first = yield* keyOf({ session_id: "one" })
+        assert.match(String(first), /^[0-9a-f]{16,64}$/)
+        assert.strictEqual(yield* keyOf({}, { "x-session-id": "one" }), first)
+        assert.strictEqual(yield* keyOf({ session_id: "one" }, { "x-session-id": "two" }), first)
+        assert.strictEqual(yield* keyOf({ session_id: null }, { "x-session-id": "one" }), first)
+        assert.notStrictEqual(yield* keyOf({ session_id: "two" }), first)
+        assert.strictEqual(yield* keyOf({ session_id: "one", prompt_cache_key: "mine" }), "mine")
+        assert.isUndefined(yield* keyOf({ session_id: "" }, { "x-session-id": "" }))
+      })
   )
 
-  it.effect("bounds the session id in the header as in the body", () =>
+  it.effect("limits the length of the session id in the header as in the body", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* send({}, { "x-session-id": text(256) })).reply.status, 200)
       const { reply } = yield* send({}, { "x-session-id": text(257) })
@@ -379,7 +381,7 @@ describeWithFakeProvider("Requests", (it) => {
     })
   )
 
-  it.effect("turns roles into what the model knows: instructions to a model that reasons come from the developer", () =>
+  it.effect("translates roles for the model: instructions to a model that reasons have the role developer", () =>
     Effect.gen(function* () {
       for (const role of ["system", "developer"]) {
         const body = yield* forwarded({ model: "gpt-5.1", messages: [{ role, content: "be brief" }, hi] })
@@ -405,7 +407,7 @@ describeWithFakeProvider("Requests", (it) => {
     })
   )
 
-  it.effect("sends images and audio on as they came", () =>
+  it.effect("forwards images and audio unchanged", () =>
     Effect.gen(function* () {
       const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA", detail: "low" } }
       const audio = { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } }

@@ -23,7 +23,7 @@ const hard = [
   )
 ]
 
-/** A catalog with a model that cannot call tools and has a small window, and is cheaper than all others. */
+/** A catalog with a model that cannot call tools, has a small context window, and is cheaper than all others. */
 const overlay = (): string => {
   const file = join(inject("scratch"), `catalog-${process.pid}.json`)
   const price_usd_per_mtok = { input: 0.01, output: 0.01 }
@@ -37,39 +37,39 @@ const modelIds = (...ids: ReadonlyArray<string>): { readonly models: ReadonlyArr
   models: ids.map((id) => modelId(id))
 })
 
-/** Two models that a key may use, a request, and the one of them that must answer. */
+/** Two models that a key may use, a request, and the model that must answer it. */
 const eligible: ReadonlyArray<{
-  readonly says: string
+  readonly title: string
   readonly among: readonly [string, string]
   readonly body: Json
   readonly chosen: string
 }> = [
   {
-    says: "tools keep to models that can call them",
+    title: "sends tools only to models that can call them",
     among: ["talker", "gpt-4.1"],
     body: { messages: easy, tools: [timeTool], reasoning_effort: "none" },
     chosen: "gpt-4.1"
   },
   {
-    says: "a forced tool keeps to models that can be forced",
+    title: "sends a forced tool only to models that can be forced",
     among: ["claude-sonnet-5-5", "claude-opus-4-8"],
     body: { messages: easy, tools: [timeTool], tool_choice: "required" },
     chosen: "claude-opus-4-8"
   },
   {
-    says: "a named tool does the same",
+    title: "sends a named tool only to models that can be forced",
     among: ["claude-sonnet-5-5", "claude-opus-4-8"],
     body: { messages: easy, tools: [timeTool], tool_choice: { type: "function", function: { name: "get_time" } } },
     chosen: "claude-opus-4-8"
   },
   {
-    says: "a long prompt keeps to models it fits",
+    title: "sends a long prompt only to models with a large enough context window",
     among: ["talker", "gpt-4.1"],
     body: { messages: [user("word ".repeat(5_000))], reasoning_effort: "none" },
     chosen: "gpt-4.1"
   },
   {
-    says: "a JSON schema keeps to models that obey one",
+    title: "sends a JSON schema only to models with structured output",
     among: ["gpt-audio-mini", "gpt-4.1"],
     body: {
       messages: easy,
@@ -79,39 +79,39 @@ const eligible: ReadonlyArray<{
     chosen: "gpt-4.1"
   },
   {
-    says: "an image goes to a model that sees",
+    title: "sends an image to a model with image input",
     among: ["codestral-latest", "gpt-4.1"],
     body: { messages: [{ role: "user", content: [text, image] }], reasoning_effort: "none" },
     chosen: "gpt-4.1"
   },
   {
-    says: "an image in an earlier message counts",
+    title: "sends an image in an earlier message to a model with image input",
     among: ["gpt-oss-120b", "gpt-5-nano"],
     body: { messages: [{ role: "user", content: [image] }, { role: "assistant", content: "A dot." }, ...easy] },
     chosen: "gpt-5-nano"
   },
   {
-    says: "audio goes to a model that hears, although none of them thinks",
+    title: "sends audio to a model with audio input, although none of them reasons",
     among: ["gpt-5-nano", "gpt-audio"],
     body: { messages: [{ role: "user", content: [text, audio] }] },
     chosen: "gpt-audio"
   },
   {
-    says: "an omitted reasoning pair keeps to models that think",
+    title: "sends a request without reasoning parameters only to models that reason",
     among: ["gpt-4o-mini", "o3"],
     body: { messages: easy },
     chosen: "o3"
   },
   ...[{ reasoning_effort: "none" }, { reasoning: { enabled: false } }, { reasoning: { effort: "none" } }].map(
     (reasoning) => ({
-      says: `${JSON.stringify(reasoning)} keeps to models whose thinking can be off`,
+      title: `${JSON.stringify(reasoning)} is sent only to models whose reasoning can be switched off`,
       among: ["gpt-5-nano", "gpt-4o"] as const,
       body: { messages: easy, ...reasoning },
       chosen: "gpt-4o"
     })
   ),
   {
-    says: "reasoning wins over reasoning_effort",
+    title: "prefers reasoning to reasoning_effort",
     among: ["gpt-5-nano", "gpt-4o"],
     body: { messages: easy, reasoning: { enabled: false }, reasoning_effort: "high" },
     chosen: "gpt-4o"
@@ -121,8 +121,8 @@ const eligible: ReadonlyArray<{
 describeGateway(
   "Smart routing",
   (it) => {
-    for (const { among, body, chosen, says } of eligible)
-      it.effect(says, () =>
+    for (const { among, body, chosen, title } of eligible)
+      it.effect(title, () =>
         Effect.gen(function* () {
           const gateway = yield* TestGateway
           for (const models of [among, among.toReversed()]) {
@@ -137,7 +137,7 @@ describeGateway(
         })
       )
 
-    it.effect("sends a hard conversation to a more able model than an easy one, always the same", () =>
+    it.effect("sends a hard conversation to a more capable model than an easy one, always the same", () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const route = (messages: unknown) => Effect.map(gateway.chat({ messages }), (reply) => reply.at("model"))
@@ -147,7 +147,7 @@ describeGateway(
       })
     )
 
-    it.effect("does not look at the words beside an image", () =>
+    it.effect("ignores the text beside an image", () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const ask = (words: string) =>
@@ -160,7 +160,7 @@ describeGateway(
       })
     )
 
-    it.effect("says why no model can serve a request, and charges nothing", () =>
+    it.effect("reports why no model is eligible, and charges nothing", () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const deaf = yield* gateway.tenant("1", modelIds("gpt-4o", "codestral-latest"))
@@ -171,7 +171,7 @@ describeGateway(
       })
     )
 
-    it.effect("never touches a direct call, which is refused when its model cannot do it", () =>
+    it.effect("does not affect a direct call, which is refused when its model lacks a capability", () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const refused = [
@@ -192,7 +192,7 @@ describeGateway(
       })
     )
 
-    it.effect("explains itself in the receipt", () =>
+    it.effect("is explained in the receipt", () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const reply = yield* gateway.chat({ messages: easy })
@@ -209,7 +209,7 @@ describeGateway(
   { CATALOG_FILE: overlay() }
 )
 
-/** What reaches a provider, by what the request says about reasoning. */
+/** The reasoning parameters of a request, and what the providers get. */
 const forwarded: ReadonlyArray<readonly [reasoning: Json, openai: string | undefined, claude: string | undefined]> = [
   [{}, "high", "high"],
   [{ reasoning: null, reasoning_effort: null }, "high", "high"],
@@ -228,7 +228,7 @@ const forwarded: ReadonlyArray<readonly [reasoning: Json, openai: string | undef
   [{ reasoning: { exclude: true } }, undefined, undefined]
 ]
 
-/** The thinking that a request to a provider asks for. */
+/** The reasoning parameters of a request to a provider. */
 const thinkingOf = (body: Json | undefined): unknown => {
   if (at(body, "thinking", "type") === "disabled") return "off"
   return at(body, "reasoning", "effort") ?? at(body, "output_config", "effort")
@@ -269,7 +269,7 @@ describeWithFakeProvider("Reasoning", (it) => {
     })
   )
 
-  it.effect("is forwarded on a direct call that names it", () =>
+  it.effect("is forwarded on a direct call that has it", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
       const gateway = yield* TestGateway
@@ -284,7 +284,7 @@ describeWithFakeProvider("Reasoning", (it) => {
     })
   )
 
-  it.effect("switched off leaves models that only think out of every failover", () =>
+  it.effect("excludes models that always reason from failover when it is switched off", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const reply = yield* gateway.chat({ messages: hard, reasoning_effort: "none" })

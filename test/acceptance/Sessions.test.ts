@@ -18,7 +18,7 @@ const hard = [
 const image = { type: "image_url", image_url: { url: "data:image/png;base64,iVBORw0KGgo=" } }
 const withImage = [{ role: "user", content: [image] }]
 
-/** Asks, and answers which model answered. */
+/** Sends a request. Gives the model that answered, whether it was pinned, and the receipt. */
 const ask = Effect.fnUntraced(function* (tenant: Tenant, body: object, headers: Record<string, string> = {}) {
   const gateway = yield* TestGateway
   const reply = yield* gateway.chat(body, { ...as(tenant), ...headers })
@@ -34,15 +34,15 @@ const pinsOf = Effect.fnUntraced(function* (organization: OrganizationId) {
     FROM session_pin WHERE organization_id = ${organization}`
 })
 
-/** As if so many minutes of the pins' lives had passed. */
-const pass = Effect.fnUntraced(function* (organization: OrganizationId, minutes: number) {
+/** Makes the pins of an organization older by this number of minutes. */
+const age = Effect.fnUntraced(function* (organization: OrganizationId, minutes: number) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`UPDATE session_pin SET expires_at = expires_at - ${minutes} * interval '1 minute'
     WHERE organization_id = ${organization}`
 })
 
 describeGateway("A session", (it) => {
-  it.effect("stays on the model that answered it first, streamed or not, whatever it asks next", () =>
+  it.effect("stays on the model that answered first, streamed or not, whatever the next request", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
@@ -60,7 +60,7 @@ describeGateway("A session", (it) => {
     })
   )
 
-  it.effect("is named by the body or the header, and the body wins", () =>
+  it.effect("has its id in the body or in a header, and the body takes precedence", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
@@ -76,17 +76,17 @@ describeGateway("A session", (it) => {
     })
   )
 
-  it.effect("lives fifteen minutes from its last use", () =>
+  it.effect("expires fifteen minutes after its last use", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
       const { organization } = tenant
       const first = yield* ask(tenant, { messages: easy, session_id: "s" })
       assert.closeTo((yield* pinsOf(organization))[0]?.minutes ?? 0, 15, 0.5)
-      yield* pass(organization, 14)
+      yield* age(organization, 14)
       assert.strictEqual((yield* ask(tenant, { messages: hard, session_id: "s" })).model, first.model)
       assert.closeTo((yield* pinsOf(organization))[0]?.minutes ?? 0, 15, 0.5)
-      yield* pass(organization, 16)
+      yield* age(organization, 16)
       const anew = yield* ask(tenant, { messages: hard, session_id: "s" })
       assert.notStrictEqual(anew.model, first.model)
       assert.isFalse(anew.pinned)
@@ -94,7 +94,7 @@ describeGateway("A session", (it) => {
     })
   )
 
-  it.effect("moves to a model that sees, and stays there, once it brings an image", () =>
+  it.effect("moves to a model with image input with its first image, and stays there", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const models = ["codestral-latest", "gpt-4.1"].map((id) => modelId(id))
@@ -136,7 +136,7 @@ describeGateway("A session", (it) => {
     })
   )
 
-  it.effect("detours around its model while that fails, and returns to it", () =>
+  it.effect("is answered by other models while its model fails, and returns to it", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1", { models: singleEndpointModels })
@@ -150,7 +150,7 @@ describeGateway("A session", (it) => {
     })
   )
 
-  it.effect("that begins many times at once is pinned once", () =>
+  it.effect("that begins with concurrent requests is pinned once", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
@@ -162,7 +162,7 @@ describeGateway("A session", (it) => {
     })
   )
 
-  it.effect("with an empty id is none", () =>
+  it.effect("does not exist for an empty id", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
@@ -174,7 +174,7 @@ describeGateway("A session", (it) => {
 })
 
 describeWithFakeProvider("A session id", (it) => {
-  it.effect("reaches providers only as a key that says nothing about the client", () =>
+  it.effect("reaches providers only as a key that reveals nothing about the client", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
       const gateway = yield* TestGateway

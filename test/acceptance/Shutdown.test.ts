@@ -5,10 +5,10 @@ import { chunksOf, user } from "../support/Chat.ts"
 import { dataDirectory } from "../support/TestDatabase.ts"
 import { layerGateway, TestGateway } from "../support/TestGateway.ts"
 
-/** The signal to end streams comes after half of it, long before the server's own limit of a second. */
+/** Streams are ended after half of this time, long before the server's own limit of one second. */
 const environment = { SHUTDOWN_TIMEOUT: "200 millis" }
 
-/** A gateway of its own, and how to stop it. */
+/** A gateway for one test, and the effect that stops it. */
 const started = Effect.gen(function* () {
   const directory = yield* dataDirectory
   const scope = yield* Scope.make()
@@ -16,7 +16,7 @@ const started = Effect.gen(function* () {
   return { gateway: Context.get(running, TestGateway), stop: Scope.close(scope, Exit.void) }
 })
 
-const asked = (gateway: TestGateway["Service"], body: object) =>
+const send = (gateway: TestGateway["Service"], body: object) =>
   fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
     headers: { authorization: `Bearer ${gateway.key}` },
@@ -24,15 +24,15 @@ const asked = (gateway: TestGateway["Service"], body: object) =>
   })
 
 it.live(
-  "answers a request that it has to cut off with an error body [embedded]",
+  "A gateway that shuts down answers a request that it breaks off with an error body [embedded]",
   () =>
     Effect.gen(function* () {
       const { gateway, stop } = yield* started
-      const asking = asked(gateway, { messages: [user("Hello [fault:stall 30s]")] })
+      const answered = send(gateway, { messages: [user("Hello [fault:stall 30s]")] })
       // The hold shows that the request has arrived.
       yield* Effect.repeat(Effect.delay(gateway.openHolds, "20 millis"), { until: (holds) => holds > 0 })
       yield* stop
-      const response = yield* Effect.promise(() => asking)
+      const response = yield* Effect.promise(() => answered)
       assert.strictEqual(response.status, 500)
       const body = yield* Effect.promise(() => response.text())
       assert.include(body, '"code":"internal_error"')
@@ -41,12 +41,12 @@ it.live(
 )
 
 it.live(
-  "ends a stream that it has to cut off with an error chunk that costs nothing [embedded]",
+  "A gateway that shuts down ends a stream that it breaks off with an error chunk, at no cost [embedded]",
   () =>
     Effect.gen(function* () {
       const { gateway, stop } = yield* started
       const message = user("Hello [fault:slow 100ms] [fault:length 1000]")
-      const response = yield* Effect.promise(() => asked(gateway, { stream: true, messages: [message] }))
+      const response = yield* Effect.promise(() => send(gateway, { stream: true, messages: [message] }))
       const reading = response.text()
       yield* stop
       const text = yield* Effect.promise(() => reading)

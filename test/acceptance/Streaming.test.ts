@@ -19,7 +19,7 @@ import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { describeGateway, describeWithFakeProvider, TestGateway, usd } from "../support/TestGateway.ts"
 
 const hello = { model: "gpt-4o-mini", messages: [user("Hello")] }
-/** Breaks off after five tokens. */
+/** A request whose answer breaks off after five tokens. */
 const broken = { ...hello, messages: [user("[fault:length 30] [fault:cut after=5] Go.")] }
 
 describeGateway("A streamed chat completion", (it) => {
@@ -51,7 +51,7 @@ describeGateway("A streamed chat completion", (it) => {
     })
   )
 
-  it.effect("says and costs what the plain answer does, whatever stream_options say", () =>
+  it.effect("has the text and the usage of the plain answer, whatever the stream_options", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       for (const model of ["gpt-4o-mini", "claude-sonnet-5"]) {
@@ -84,14 +84,14 @@ describeGateway("A streamed chat completion", (it) => {
     })
   )
 
-  it.effect("is read by the SDK, chunk by chunk and through its stream helper", () =>
+  it.effect("can be read with the SDK, chunk by chunk and through its stream helper", () =>
     Effect.gen(function* () {
       const { openai } = yield* TestGateway
       const text = yield* Effect.promise(async () => {
-        let said = ""
+        let received = ""
         for await (const chunk of await openai.chat.completions.create({ ...hello, stream: true }))
-          said += chunk.choices[0]?.delta.content ?? ""
-        return said
+          received += chunk.choices[0]?.delta.content ?? ""
+        return received
       })
       const [whole, content] = yield* Effect.promise(async () => {
         const stream = openai.chat.completions.stream(hello)
@@ -105,7 +105,7 @@ describeGateway("A streamed chat completion", (it) => {
   )
 
   for (const model of ["gpt-5.2", "claude-sonnet-5"])
-    it.effect(`of ${model} brings tool calls in pieces that the SDK puts together`, () =>
+    it.effect(`of ${model} has tool calls in chunks that the SDK assembles`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const body = {
@@ -154,21 +154,21 @@ describeGateway("A streamed chat completion", (it) => {
     })
   )
 
-  it.effect("that is cut raises in the SDK, after what came before", () =>
+  it.effect("that is cut throws in the SDK, after the text that came before", () =>
     Effect.gen(function* () {
       const { openai } = yield* TestGateway
-      let said = ""
+      let received = ""
       const error = yield* refusal(async () => {
         for await (const chunk of await openai.chat.completions.create({ ...broken, stream: true }))
-          said += chunk.choices[0]?.delta.content ?? ""
+          received += chunk.choices[0]?.delta.content ?? ""
       })
-      assert.strictEqual(said, "word1 word2 word3 word4 word5")
+      assert.strictEqual(received, "word1 word2 word3 word4 word5")
       assert.strictEqual(error.code, "internal_error")
       yield* refusal(() => openai.chat.completions.stream(broken).finalChatCompletion())
     })
   )
 
-  it.effect("waits for the first output through silence, and fails over before it", () =>
+  it.effect("waits silently for the first output, and fails over before it", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const stalled = [user("[fault:stall 300ms] Take your time.")]
@@ -190,7 +190,7 @@ describeGateway("A streamed chat completion", (it) => {
     })
   )
 
-  it.effect("that never begins has a true status, and its receipt the true outcome", () =>
+  it.effect("that never begins has the true status, and the true outcome in its receipt", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
@@ -237,10 +237,10 @@ const thinkingStream = Fake.streams([
 ])
 
 const role = Fake.openaiChunk({ role: "assistant", content: "" })
-const done = "data: [DONE]\n\n"
+const done = Fake.openaiDone
 
 describeWithFakeProvider("A provider's stream", (it) => {
-  it.effect("with thinking gives reasoning and details that can be handed back as they came", () =>
+  it.effect("with thinking has reasoning and details that can be sent back unchanged", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
       const gateway = yield* TestGateway
@@ -256,7 +256,7 @@ describeWithFakeProvider("A provider's stream", (it) => {
       assert.strictEqual(deltas.map((delta) => at(delta, "reasoning") ?? "").join(""), "Let me see.")
       const reasoning_details = deltas.flatMap((delta) => (at(delta, "reasoning_details") ?? []) as ReadonlyArray<Json>)
       assert.strictEqual(reasoning_details.map(({ text }) => text).join(""), "Let me see.")
-      // As a client folds them: one block per index.
+      // Clients join the chunks of one index into one block.
       const folded = reasoning_details.reduce((block, piece) => ({
         ...block,
         ...piece,
@@ -281,7 +281,7 @@ describeWithFakeProvider("A provider's stream", (it) => {
     })
   )
 
-  it.effect("is asked again when it says nothing but its role before it fails", () =>
+  it.effect("is retried when it fails after its role and before any output", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
       const gateway = yield* TestGateway
@@ -309,10 +309,10 @@ describeWithFakeProvider("A provider's stream", (it) => {
       Fake.openaiChunk({ content: "Half" }),
       Fake.dataEvent({ error: { message: "boom", type: "server_error" } })
     ]),
-    "sends what is no JSON": Fake.streams([role, Fake.openaiChunk({ content: "Half" }), "data: {oops\n\n"])
+    "sends invalid JSON": Fake.streams([role, Fake.openaiChunk({ content: "Half" }), "data: {oops\n\n"])
   }
   for (const [name, behaviour] of Object.entries(endings))
-    it.effect(`that ${name} after its first output is broken, and is not asked again`, () =>
+    it.effect(`that ${name} after its first output is broken, and is not retried`, () =>
       Effect.gen(function* () {
         const provider = yield* FakeProvider
         const gateway = yield* TestGateway
@@ -329,28 +329,27 @@ describeWithFakeProvider("A provider's stream", (it) => {
       })
     )
 
-  it.effect("reaches the client while it goes on", () =>
+  it.effect("reaches the client before it ends", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
       const { openai } = yield* TestGateway
-      let finish = () => {}
-      const finished = new Promise<void>((resolve) => (finish = resolve))
+      const early = Promise.withResolvers<void>()
       provider.script(async (response) => {
         response.writeHead(200, { "content-type": "text/event-stream" })
         response.write(role + Fake.openaiChunk({ content: "Early" }))
-        await finished
+        await early.promise
         response.end(Fake.openaiChunk({ content: " late" }) + Fake.openaiChunk({}, "stop") + done)
       })
-      const said = yield* Effect.promise(async () => {
+      const received = yield* Effect.promise(async () => {
         const seen: Array<string> = []
         for await (const chunk of await openai.chat.completions.create({ ...hello, stream: true })) {
           const text = chunk.choices[0]?.delta.content
           if (text) seen.push(text)
-          if (text === "Early") finish()
+          if (text === "Early") early.resolve()
         }
         return seen
       })
-      assert.deepStrictEqual(said, ["Early", " late"])
+      assert.deepStrictEqual(received, ["Early", " late"])
     })
   )
 })

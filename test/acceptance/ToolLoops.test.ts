@@ -1,7 +1,7 @@
 /**
- * Conversations in which a model thinks, calls tools, thinks about the results and calls again. The simulated provider
- * seals its thoughts as the real ones do and refuses a seal that was changed, so a gateway that shuffles, loses or
- * weakens reasoning fails here.
+ * Conversations in which a model reasons, calls tools, reasons about the results and calls again. The simulated
+ * provider signs its reasoning as the real ones do, and refuses reasoning whose signature is wrong: a gateway that
+ * reorders, loses or changes reasoning fails here.
  */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
@@ -12,8 +12,8 @@ import { at, type Json, timeTool, user, weatherTool } from "../support/Chat.ts"
 import { protocolModels, reasoningModelsOf } from "../support/ProtocolModels.ts"
 import { describeGateway, TestGateway } from "../support/TestGateway.ts"
 
-interface Said {
-  /** As the client sends it back. */
+interface Answer {
+  /** The message as the client sends it back. */
   readonly message: Json
   readonly calls: ReadonlyArray<Json>
   readonly details: ReadonlyArray<Json>
@@ -22,38 +22,39 @@ interface Said {
 
 const question = user("[call:get_weather,get_time] What is the weather in Lima, and how late is it?")
 
-const asked = (model: string, messages: ReadonlyArray<Json>) =>
-  // `reasoning_details` are no part of the SDK's types; it sends what it is given.
+const bodyOf = (model: string, messages: ReadonlyArray<Json>) =>
+  // The types of the SDK do not have `reasoning_details`; the SDK sends them all the same.
   ({ model, messages, tools: [weatherTool, timeTool], reasoning_effort: "high" }) as unknown as Omit<
     OpenAI.ChatCompletionCreateParamsNonStreaming,
     "stream"
   >
 
-const said = (message: Json, finish: unknown): Said => ({
+const answerOf = (message: Json, finish: unknown): Answer => ({
   message,
   calls: (message["tool_calls"] ?? []) as ReadonlyArray<Json>,
   details: (message["reasoning_details"] ?? []) as ReadonlyArray<Json>,
   finish
 })
 
-/** Pieces of one item, joined as clients do it: text grows, and whatever is not text is as the last piece has it. */
-const growing = ["text", "summary", "arguments"]
-const joined = (item: Json, piece: Json): Json => {
-  const members = Object.entries(piece).map(([key, value]) => {
+/** Members that are streamed in chunks and concatenated; of all others, the last chunk counts. */
+const concatenated = ["text", "summary", "arguments"]
+/** An item and its next chunk, joined as clients do it. */
+const joined = (item: Json, chunk: Json): Json => {
+  const members = Object.entries(chunk).map(([key, value]) => {
     const before = item[key]
     if (typeof before === "object" && before !== null) return [key, joined(before as Json, value as Json)]
-    return [key, growing.includes(key) && typeof before === "string" ? before + String(value) : (value ?? before)]
+    return [key, concatenated.includes(key) && typeof before === "string" ? before + String(value) : (value ?? before)]
   })
   return { ...item, ...Object.fromEntries(members) }
 }
 
-const byIndex = (pieces: ReadonlyArray<Json>): ReadonlyArray<Json> => {
+const byIndex = (chunks: ReadonlyArray<Json>): ReadonlyArray<Json> => {
   const items = new Map<unknown, Json>()
-  for (const piece of pieces) items.set(piece["index"], joined(items.get(piece["index"]) ?? {}, piece))
+  for (const chunk of chunks) items.set(chunk["index"], joined(items.get(chunk["index"]) ?? {}, chunk))
   return [...items.values()]
 }
 
-const streamed = async (openai: OpenAI, body: ReturnType<typeof asked>): Promise<Said> => {
+const streamed = async (openai: OpenAI, body: ReturnType<typeof bodyOf>): Promise<Answer> => {
   const [text, calls, details, finish]: [Array<unknown>, Array<Json>, Array<Json>, Array<unknown>] = [[], [], [], []]
   for await (const chunk of await openai.chat.completions.create({ ...body, stream: true })) {
     const delta = (at(chunk, "choices", 0, "delta") ?? {}) as Json
@@ -64,16 +65,16 @@ const streamed = async (openai: OpenAI, body: ReturnType<typeof asked>): Promise
   }
   const tool_calls = byIndex(calls).map(({ function: called, id, type }) => ({ id, type, function: called }))
   const members = { content: text.join("") || null, ...(tool_calls.length > 0 && { tool_calls }) }
-  return said({ role: "assistant", ...members, reasoning_details: byIndex(details) }, finish.flat().at(-1))
+  return answerOf({ role: "assistant", ...members, reasoning_details: byIndex(details) }, finish.flat().at(-1))
 }
 
-const plain = async (openai: OpenAI, body: ReturnType<typeof asked>): Promise<Said> => {
+const plain = async (openai: OpenAI, body: ReturnType<typeof bodyOf>): Promise<Answer> => {
   const answer = await openai.chat.completions.create(body)
   const message = (at(answer, "choices", 0, "message") ?? {}) as Json
-  return said(message, at(answer, "choices", 0, "finish_reason"))
+  return answerOf(message, at(answer, "choices", 0, "finish_reason"))
 }
 
-/** One turn: asks, and checks that exactly these tools are called. */
+/** One turn: sends the messages, and asserts that exactly these tools are called. */
 const turn = Effect.fnUntraced(function* (
   model: string,
   messages: ReadonlyArray<Json>,
@@ -81,7 +82,7 @@ const turn = Effect.fnUntraced(function* (
   stream: boolean
 ) {
   const { openai } = yield* TestGateway
-  const answer = yield* Effect.promise(() => (stream ? streamed : plain)(openai, asked(model, messages)))
+  const answer = yield* Effect.promise(() => (stream ? streamed : plain)(openai, bodyOf(model, messages)))
   const called = answer.calls.map((call) => at(call, "function", "name"))
   assert.deepStrictEqual(called, [...calls], `the calls of ${model}`)
   assert.strictEqual(answer.finish, calls.length > 0 ? "tool_calls" : "stop", model)
@@ -96,8 +97,8 @@ const result = (call: Json | undefined, content: string): Json => ({
   content
 })
 
-/** The first two turns; two calls at once, then one more that the results ask for. */
-const beginning = Effect.fnUntraced(function* (model: string, stream: boolean) {
+/** The first two turns: two parallel calls, then another one that the results ask for. */
+const firstTurns = Effect.fnUntraced(function* (model: string, stream: boolean) {
   const first = yield* turn(model, [question], ["get_weather", "get_time"], stream)
   const results = [result(first.calls[0], "12 degrees"), result(first.calls[1], "Noon. [call:get_weather]")]
   const messages = [question, first.message, ...results]
@@ -105,10 +106,10 @@ const beginning = Effect.fnUntraced(function* (model: string, stream: boolean) {
   return { first, second, messages: [...messages, second.message, result(second.calls[0], "Still 12 degrees.")] }
 })
 
-const assertAnswer = ({ message }: Said, model: string) =>
+const assertAnswer = ({ message }: Answer, model: string) =>
   assert.include(String(message["content"]), "Still 12 degrees.", `the answer of ${model}`)
 
-/** The same conversation with one letter of everything that the model thought or sealed changed. */
+/** The same messages with one letter changed in all reasoning and all signatures. */
 const forged = (messages: ReadonlyArray<Json>): ReadonlyArray<Json> =>
   messages.map((message) => {
     const details = message["reasoning_details"] as ReadonlyArray<Json> | undefined
@@ -126,7 +127,7 @@ const forgedDetail = (detail: Json): Json => ({
   )
 })
 
-/** Of the same length and letters, because what is no signature by its looks is not even sent. */
+/** A text of the same length and alphabet, because what does not look like a signature is not sent at all. */
 const altered = (text: string): string => (text.startsWith("x") ? "y" : "x") + text.slice(1)
 
 const firstOf = (protocol: (typeof chatProtocolNames)[number]) => String(reasoningModelsOf(protocol)[0]?.id)
@@ -143,8 +144,8 @@ describeGateway(
             Effect.gen(function* () {
               assert.isNotEmpty(reasoningModelsOf(protocol))
               for (const { id } of reasoningModelsOf(protocol)) {
-                const { first, messages, second } = yield* beginning(id, stream)
-                for (const { details } of [first, second]) assert.isNotEmpty(details, `the thoughts of ${id}`)
+                const { first, messages, second } = yield* firstTurns(id, stream)
+                for (const { details } of [first, second]) assert.isNotEmpty(details, `the reasoning of ${id}`)
                 assertAnswer(yield* turn(id, messages, [], stream), id)
               }
             })
@@ -153,15 +154,15 @@ describeGateway(
     for (const protocol of chatProtocolNames)
       for (const stream of [false, true])
         it.effect(
-          `brings the provider what it sealed, letter by letter, ${stream ? "streamed" : "plain"} ` +
+          `sends the provider its own reasoning unchanged, ${stream ? "streamed" : "plain"} ` +
             `[${protocol}: reasoning round trip]`,
           () =>
             Effect.gen(function* () {
               const gateway = yield* TestGateway
               const model = firstOf(protocol)
-              const { messages } = yield* beginning(model, stream)
-              const reply = yield* gateway.chat({ ...asked(model, forged(messages)), stream })
-              // Only a provider that was handed the changed blocks can refuse them.
+              const { messages } = yield* firstTurns(model, stream)
+              const reply = yield* gateway.chat({ ...bodyOf(model, forged(messages)), stream })
+              // Only a provider that received the changed blocks can refuse them.
               assert.deepStrictEqual([reply.status, reply.at("error.code")], [400, "invalid_request"], reply.text)
               assert.match(String(reply.at("error.message")), /signature|reasoning|thought/i)
             })
@@ -169,15 +170,17 @@ describeGateway(
 
     for (const from of chatProtocolNames)
       for (const to of chatProtocolNames)
-        it.effect(`that begins with ${from} goes on with another model over ${to} [${to}: reasoning round trip]`, () =>
-          Effect.gen(function* () {
-            const { messages } = yield* beginning(firstOf(from), true)
-            const others = reasoningModelsOf(to).filter(({ id }) => id !== firstOf(from))
-            for (const { id } of others.slice(0, 2)) {
-              assertAnswer(yield* turn(id, messages, [], false), id)
-              assertAnswer(yield* turn(id, messages, [], true), id)
-            }
-          })
+        it.effect(
+          `that begins with ${from} continues with another model over ${to} [${to}: reasoning round trip]`,
+          () =>
+            Effect.gen(function* () {
+              const { messages } = yield* firstTurns(firstOf(from), true)
+              const others = reasoningModelsOf(to).filter(({ id }) => id !== firstOf(from))
+              for (const { id } of others.slice(0, 2)) {
+                assertAnswer(yield* turn(id, messages, [], false), id)
+                assertAnswer(yield* turn(id, messages, [], true), id)
+              }
+            })
         )
 
     it.effect("can change models at every turn and return to the first", () =>

@@ -1,4 +1,4 @@
-/** What a transcription costs, recomputed from what the gateway publishes: its receipts, its prices, its audit. */
+/** The cost of transcriptions, recomputed from what the gateway publishes: receipts, prices and the audit. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
@@ -11,7 +11,7 @@ import { fieldParts, transcribe } from "../support/Transcription.ts"
 const credit = usd("1")
 const millisPerHour = 3_600_000n
 
-/** Uploads this much silence and answers the cost and the receipt, once they agree with each other and the balance. */
+/** Uploads silence of this length. Gives the cost and the receipt, which must agree with each other and the balance. */
 const billed = Effect.fnUntraced(function* (model: string, millis: number, tenant: Tenant, balance: bigint) {
   const parts = [audioPart({ content: silence(millis) }), ...fieldParts({ model, prompt: "[say:Seven toll booths.]" })]
   const reply = yield* transcribe(parts, as(tenant))
@@ -27,7 +27,7 @@ const billed = Effect.fnUntraced(function* (model: string, millis: number, tenan
   return { cost, receipt }
 })
 
-/** The charge by the figures of the receipt alone, as the document tells a reader to compute it. */
+/** The charge, computed from the receipt alone as the documentation describes it. */
 const recomputed = (receipt: Reply): bigint => {
   const perToken = Object.entries(receipt.at("picodollars_per_token") ?? {})
   assert.lengthOf(perToken, 6)
@@ -41,7 +41,7 @@ const recomputed = (receipt: Reply): bigint => {
 }
 
 describeGateway("The bill of a transcription", (it) => {
-  it.effect("is of tokens, by the price of audio, at a model priced by the token", () =>
+  it.effect("is for tokens, those of audio at their own price, at a model priced by the token", () =>
     Effect.gen(function* () {
       const tenant = yield* (yield* TestGateway).tenant("1")
       const { cost, receipt } = yield* billed("gpt-4o-transcribe", 2_000, tenant, credit)
@@ -51,13 +51,13 @@ describeGateway("The bill of a transcription", (it) => {
     })
   )
 
-  it.effect("is of milliseconds at a model priced by the time, and of its minimum for less", () =>
+  it.effect("is for milliseconds at a model priced by the hour, and for the model's minimum below that", () =>
     Effect.gen(function* () {
       const tenant = yield* (yield* TestGateway).tenant("1")
       const whisper = yield* billed("gpt-transcribe", 12_345, tenant, credit)
       assert.deepStrictEqual([whisper.cost, whisper.receipt.at("billed_audio_ms")], [1_234_500_000n as never, 12_345])
       assert.strictEqual(whisper.receipt.at("picodollars_per_audio_hour"), "360000000000")
-      // 0.111 USD an hour, ten seconds at least: 308,333,333.3 picodollars.
+      // 0.111 USD an hour for at least ten seconds: 308,333,333.3 picodollars.
       const groq = yield* billed("whisper-large-v3", 500, tenant, credit - whisper.cost)
       assert.deepStrictEqual([groq.cost, groq.receipt.at("billed_audio_ms")], [308_333_334n as never, 10_000])
       const { counts } = yield* audit

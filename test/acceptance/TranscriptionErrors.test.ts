@@ -1,4 +1,4 @@
-/** The contract's errors of a transcription, row by row and in their order; none costs anything or leaves a hold. */
+/** The contract's errors of transcriptions, row by row and in their order. None costs anything or leaves a hold. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -37,7 +37,7 @@ const invalidFiles: ReadonlyArray<Row> = [
   { when: "it is empty", parts: [audioPart({ content: "" })], code: "invalid_request", message: /^file is empty/ },
   { when: "there are two", parts: [audioPart(), audioPart()], code: "invalid_request", message: /given once/ },
   {
-    when: "its extension is wrong and its content right",
+    when: "its extension is wrong and its content is audio",
     parts: [audioPart({ filename: "speech.txt", type: "audio/wav" })],
     code: "invalid_file_format",
     message: /wav, webm$/
@@ -100,7 +100,7 @@ const invalidFields: ReadonlyArray<Row> = [
   }
 ]
 
-/** Faults in the contract's order, each with what mends it. */
+/** Faults in the contract's order, each with the correct part. */
 const order: ReadonlyArray<readonly [code: string, bad: PartSpec, good: PartSpec]> = [
   ["invalid_request", field("svc", "{"), field("svc", "{}")],
   ["invalid_file_format", audioPart({ ...tooLarge, filename: "a.txt" }), tooLarge],
@@ -114,9 +114,9 @@ const order: ReadonlyArray<readonly [code: string, bad: PartSpec, good: PartSpec
 describeGateway("The errors of a transcription", (it) => {
   for (const [about, rows] of [
     ["file", invalidFiles],
-    ["fields", invalidFields]
+    ["field", invalidFields]
   ] as const)
-    it.effect(`are those of the contract when its ${about} cannot be used`, () =>
+    it.effect(`are those of the contract for an invalid ${about}`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const tenant = yield* gateway.tenant("1")
@@ -134,7 +134,7 @@ describeGateway("The errors of a transcription", (it) => {
       const tenant = yield* gateway.tenant("0", { models: [modelId("gpt-transcribe")] })
       for (let mended = 0; mended <= order.length; mended++) {
         const parts = order.flatMap(([code, bad, good], at) => {
-          // The file is one part with two faults.
+          // The file is one part, which has two faults.
           if (code === "invalid_file_format" && mended > at) return []
           if (code === "file_too_large" && mended < at) return []
           return [at < mended ? good : bad]
@@ -149,7 +149,7 @@ describeGateway("The errors of a transcription", (it) => {
     })
   )
 
-  it.effect("about who asks come before anything of the form is read", () =>
+  it.effect("about the caller come before the form is read", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const bad = [field("svc", "{")]
@@ -170,11 +170,11 @@ describeGateway("The errors of a transcription", (it) => {
     })
   )
 
-  it.effect("hold the key's models against the one that the request resolves to", () =>
+  it.effect("check the allowlist of the key for the model that the request resolves to", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const mini = yield* gateway.tenant("1", { models: [modelId("gpt-4o-mini-transcribe")] })
-      // The name of an allowed model that the contract makes the default one, which is not allowed.
+      // An id that the contract resolves to the default model, which is not on the allowlist.
       for (const model of ["gpt-4o-mini-transcribe", "whisper-1", "svc-auto"]) {
         assertError(yield* transcribeWith({ model }, as(mini)), 403, "model_not_allowed", /gpt-4o-transcribe/)
       }
@@ -185,7 +185,7 @@ describeGateway("The errors of a transcription", (it) => {
     })
   )
 
-  it.effect("say through the SDK that the balance is zero or negative, and only then", () =>
+  it.effect("report through the SDK that the balance is zero or negative, and only then", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const sql = yield* SqlClient.SqlClient
@@ -203,7 +203,7 @@ describeGateway("The errors of a transcription", (it) => {
     })
   )
 
-  it.effect("name the format that is wanted when the body is something else", () =>
+  it.effect("name the expected format when the body has another one", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const send = (body: unknown, type: string) =>
@@ -226,7 +226,7 @@ describeGateway("The errors of a transcription", (it) => {
     })
   )
 
-  it.effect("and everything before them have put no prompt into the log", () =>
+  it.effect("and all other requests leave no prompt in the log", () =>
     Effect.gen(function* () {
       const lines = yield* (yield* TestGateway).logs
       assert.isAbove(lines.length, 0)

@@ -1,4 +1,4 @@
-/** `POST /v1/audio/transcriptions` as its clients see it: fields, models, labels, formats and money, row by row. */
+/** `POST /v1/audio/transcriptions` as its clients see it: fields, models, labels, formats and cost, row by row. */
 import { randomUUID } from "node:crypto"
 
 import { assert } from "@effect/vitest"
@@ -54,7 +54,7 @@ describeGateway("A transcription", (it) => {
     })
   )
 
-  it.effect("is answered as text: the transcript and nothing else, at the same price", () =>
+  it.effect("is answered as text with the transcript alone, at the same cost", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
@@ -90,7 +90,7 @@ describeGateway("A transcription", (it) => {
     })
   )
 
-  it.effect("carries its labels to the receipt, by the contract's precedence, and keeps nothing else", () =>
+  it.effect("has its labels in the receipt, by the contract's precedence, and nothing else is stored", () =>
     Effect.gen(function* () {
       const json = JSON.stringify
       const cases: ReadonlyArray<readonly [fields: Fields, callName: string | null, endUserId: string | null]> = [
@@ -140,7 +140,7 @@ describeGateway("A transcription", (it) => {
     })
   )
 
-  it.effect("fails over and costs nothing when nobody can answer", () =>
+  it.effect("fails over, and costs nothing when no provider answers", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
@@ -157,7 +157,7 @@ describeGateway("A transcription", (it) => {
 describeGateway("A transcription with an Idempotency-Key", (it) => {
   const keyed = (tenant: Tenant) => ({ ...as(tenant), "idempotency-key": randomUUID() })
 
-  it.effect("that is repeated is charged once, though every repeat has its own boundary and order", () =>
+  it.effect("that is repeated is charged once, although every repeat has its own boundary and order of parts", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       for (const format of ["json", "text"]) {
@@ -190,7 +190,7 @@ describeGateway("A transcription with an Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("is another one when anything in it differs", () =>
+  it.effect("conflicts when anything in it differs", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
@@ -217,7 +217,7 @@ describeGateway("A transcription with an Idempotency-Key", (it) => {
     })
   )
 
-  it.effect("is tried again after a failure", () =>
+  it.effect("is repeated after a failure", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const headers = keyed(yield* gateway.tenant("1"))
@@ -234,7 +234,7 @@ describeGateway("A transcription with an Idempotency-Key", (it) => {
 describeGateway(
   "A service by another name",
   (it) => {
-    it.effect("has its own name in the form", () =>
+    it.effect("is the name of the field in the form", () =>
       Effect.gen(function* () {
         const named = yield* transcribeWith({ acme: '{"call_name":"a"}', svc: "not JSON", model: "acme-auto" })
         assert.strictEqual(named.status, 200, named.text)

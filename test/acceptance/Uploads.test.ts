@@ -1,6 +1,6 @@
 /**
- * Uploads as bytes on a socket: at the limits, cut short, stuck, and more of them than the gateway takes at a time. On
- * one engine, because nothing of this reaches the database.
+ * Uploads as bytes on a socket: at the limits, incomplete, stuck, and more of them than the gateway accepts at a time.
+ * On one engine only, because none of this reaches the database.
  */
 import { request as httpRequest } from "node:http"
 import { connect } from "node:net"
@@ -21,7 +21,7 @@ const megabyte = 1024 * 1024
 
 type Answer = Pick<Reply, "status" | "text">
 
-/** Sends a form in pieces of this size, with or without saying how long it is, and reads the answer when it comes. */
+/** Sends a form in pieces of this size, with a content-length unless it is chunked, and reads the answer. */
 const upload = (
   { body, contentType }: Multipart,
   options: { readonly chunked?: boolean; readonly pieceBytes?: number; readonly key?: string } = {}
@@ -48,18 +48,18 @@ const upload = (
     )
   )
 
-interface Spoken {
+interface SocketAnswer {
   readonly text: string
   readonly closed: boolean
   readonly millis: number
 }
 
-/** Speaks over a bare socket, and answers what came until the other side closed it, or for a while. */
+/** Sends bytes over a socket, and gives what was received until the server closed it or the client hung up. */
 const overSocket = (bytes: string | Buffer, options: { readonly hangUpAfterMillis: number }) =>
   Effect.flatMap(TestGateway, ({ url }) =>
     Effect.promise(
       () =>
-        new Promise<Spoken>((resolve) => {
+        new Promise<SocketAnswer>((resolve) => {
           let text = ""
           let closed = false
           const began = Date.now()
@@ -91,12 +91,12 @@ const assertError = ({ status, text }: Answer, expected: number, code: string, m
   assert.match(error.message, message)
 }
 
-const answerIn = ({ text }: Spoken): Answer => {
+const answerIn = ({ text }: SocketAnswer): Answer => {
   const [head = "", body = ""] = text.split("\r\n\r\n")
   return { status: Number(head.split(" ")[1]), text: body }
 }
 
-/** All slots are free, nothing is held, and nothing was charged. */
+/** Asserts that all upload slots are free, that nothing is on hold, and that nothing was charged. */
 const assertUnharmed = Effect.fnUntraced(function* (tenant: Tenant) {
   const gateway = yield* TestGateway
   assert.strictEqual(yield* gateway.lingeringHolds, 0)
@@ -137,7 +137,7 @@ layer(gateway, { excludeTestServices: true, timeout: "20 seconds" })("An upload 
     })
   )
 
-  it.effect("that is far too large is told so, through the SDK as well, however it says its length", () =>
+  it.effect("that is far too large is refused as such, also through the SDK, with and without a content-length", () =>
     Effect.gen(function* () {
       const tenant = yield* (yield* TestGateway).tenant("1")
       for (const chunked of [false, true]) {
@@ -153,7 +153,7 @@ layer(gateway, { excludeTestServices: true, timeout: "20 seconds" })("An upload 
     })
   )
 
-  it.effect("may come in any pieces, down to single bytes", () =>
+  it.effect("can arrive in pieces of any size, down to single bytes", () =>
     Effect.gen(function* () {
       for (const [pieceBytes, chunked] of [
         [1, true],
@@ -167,7 +167,7 @@ layer(gateway, { excludeTestServices: true, timeout: "20 seconds" })("An upload 
     })
   )
 
-  it.effect("that is no whole form is told what is missing", () =>
+  it.effect("that is not a complete form is refused with the reason", () =>
     Effect.gen(function* () {
       const tenant = yield* (yield* TestGateway).tenant("1")
       const form = large(100_000)
@@ -197,7 +197,7 @@ layer(gateway, { excludeTestServices: true, timeout: "20 seconds" })("An upload 
   )
 
   it.effect(
-    "whose client stops sending is given up, and so is its connection; meanwhile others are asked to wait",
+    "whose client stops sending is refused and its connection closed; other uploads get a retry-after until then",
     () =>
       Effect.gen(function* () {
         const tenant = yield* (yield* TestGateway).tenant("1")
@@ -216,17 +216,17 @@ layer(gateway, { excludeTestServices: true, timeout: "20 seconds" })("An upload 
         const refused = yield* transcribeWith({}, as(tenant))
         assertError(refused, 429, "rate_limit_exceeded", /try again/)
         assert.strictEqual(refused.headers.get("retry-after"), "1")
-        for (const said of yield* Fiber.join(stuck)) {
-          assertError(answerIn(said), 400, "invalid_request", /stopped arriving for 10 seconds/)
-          assert.match(said.text, /^connection: close\r$/im)
-          assert.isTrue(said.closed)
-          assert.isTrue(said.millis > 9_500 && said.millis < 13_000, String(said.millis))
+        for (const answer of yield* Fiber.join(stuck)) {
+          assertError(answerIn(answer), 400, "invalid_request", /stopped arriving for 10 seconds/)
+          assert.match(answer.text, /^connection: close\r$/im)
+          assert.isTrue(answer.closed)
+          assert.isTrue(answer.millis > 9_500 && answer.millis < 13_000, String(answer.millis))
         }
         yield* assertUnharmed(tenant)
       })
   )
 
-  it.effect("whose client leaves in the middle leaves nothing behind", () =>
+  it.effect("whose client leaves in the middle of it frees everything", () =>
     Effect.gen(function* () {
       const tenant = yield* (yield* TestGateway).tenant("1")
       const form = large(5 * megabyte, { content: Buffer.alloc(5 * megabyte, "x") })
@@ -252,7 +252,7 @@ layer(gateway, { excludeTestServices: true, timeout: "20 seconds" })("An upload 
     })
   )
 
-  it.effect("that finds no room is refused at once, before any of it is sent", () =>
+  it.effect("above the limit of concurrent uploads is refused at once, before any of it is sent", () =>
     Effect.gen(function* () {
       const tenant = yield* (yield* TestGateway).tenant("1")
       const slow = yield* Effect.forkChild(
@@ -263,12 +263,12 @@ layer(gateway, { excludeTestServices: true, timeout: "20 seconds" })("An upload 
       )
       yield* Effect.sleep("500 millis")
       const form = large(maxFileBytes)
-      const said = yield* overSocket(headFor(tenant.key, form, `content-length: ${form.body.length}`), {
+      const answer = yield* overSocket(headFor(tenant.key, form, `content-length: ${form.body.length}`), {
         hangUpAfterMillis: 1_000
       })
-      assertError(answerIn(said), 429, "rate_limit_exceeded", /Too many files/)
-      assert.match(said.text, /^retry-after: 1\r$/im)
-      assert.isTrue(said.closed && said.millis < 900, String(said.millis))
+      assertError(answerIn(answer), 429, "rate_limit_exceeded", /Too many files/)
+      assert.match(answer.text, /^retry-after: 1\r$/im)
+      assert.isTrue(answer.closed && answer.millis < 900, String(answer.millis))
       const whole = yield* upload(form, { key: tenant.key })
       assertError(whole, 429, "rate_limit_exceeded", /Too many files/)
       assert.strictEqual(
@@ -283,18 +283,20 @@ layer(gateway, { excludeTestServices: true, timeout: "20 seconds" })("An upload 
     })
   )
 
-  it.effect("that asks first is told to go on when it may, and not to send anything when it may not", () =>
-    Effect.gen(function* () {
-      const { key } = yield* TestGateway
-      const form = multipart([audioPart()])
-      const asking = (as: string) =>
-        headFor(as, form, `content-length: ${form.body.length}`, "expect: 100-continue", "connection: close")
-      const welcome = yield* overSocket(asking(key), { hangUpAfterMillis: 300 })
-      assert.strictEqual(welcome.text, "HTTP/1.1 100 Continue\r\n\r\n")
-      const refused = yield* overSocket(asking("wrong"), { hangUpAfterMillis: 1_000 })
-      assertError(answerIn(refused), 401, "unauthorized", /API key/)
-      const reply = yield* transcribe([audioPart()])
-      assert.strictEqual(reply.status, 200)
-    })
+  it.effect(
+    "with `expect: 100-continue` is told to continue when it is allowed, and refused before it is sent when it is not",
+    () =>
+      Effect.gen(function* () {
+        const { key } = yield* TestGateway
+        const form = multipart([audioPart()])
+        const headers = (key: string) =>
+          headFor(key, form, `content-length: ${form.body.length}`, "expect: 100-continue", "connection: close")
+        const accepted = yield* overSocket(headers(key), { hangUpAfterMillis: 300 })
+        assert.strictEqual(accepted.text, "HTTP/1.1 100 Continue\r\n\r\n")
+        const refused = yield* overSocket(headers("wrong"), { hangUpAfterMillis: 1_000 })
+        assertError(answerIn(refused), 401, "unauthorized", /API key/)
+        const reply = yield* transcribe([audioPart()])
+        assert.strictEqual(reply.status, 200)
+      })
   )
 })

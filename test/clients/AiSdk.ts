@@ -1,11 +1,11 @@
-/** How users of the Vercel AI SDK call the gateway, whichever provider package makes the model. */
+/** How users of the Vercel AI SDK call the gateway, with any of its provider packages. */
 import { APICallError, generateText, isStepCount, type LanguageModel, Output, streamText, tool } from "ai"
 
 import { at } from "../support/Chat.ts"
-import { type Ask, type Client, type Raised, report, timeInput, weatherInput } from "./ClientSuite.ts"
+import { type ClientRequest, type Client, type ClientError, report, timeInput, weatherInput } from "./ClientSuite.ts"
 
-/** What the calls of the SDK have in common. */
-const settingsOf = ({ maxTokens, prompt, signal }: Ask) => ({
+/** The options that all calls of the SDK share. */
+const settingsOf = ({ maxTokens, prompt, signal }: ClientRequest) => ({
   prompt,
   maxRetries: 0,
   ...(maxTokens !== undefined && { maxOutputTokens: maxTokens }),
@@ -22,16 +22,16 @@ interface Answer {
   }
 }
 
-const saidBy = ({ finishReason, text, usage }: Answer) => ({
+const answerOf = ({ finishReason, text, usage }: Answer) => ({
   text,
-  finish: finishReason,
+  finishReason,
   promptTokens: usage.inputTokens,
   completionTokens: usage.outputTokens,
   cost: at(usage.raw, "cost")
 })
 
-/** Reads a stream to its end and raises what it reports. */
-export const followed = async (
+/** Reads a stream to its end, and throws the error that it reports. */
+export const readToEnd = async (
   stream: Pick<ReturnType<typeof streamText>, "fullStream">,
   onText: (text: string) => void = () => undefined
 ): Promise<void> => {
@@ -42,8 +42,8 @@ export const followed = async (
   }
 }
 
-/** A failed call is an `APICallError`; a broken stream tells the error object as the gateway sent it. */
-const read = (error: unknown): Raised =>
+/** A failed call throws an `APICallError`; a broken stream throws the error object that the gateway sent. */
+const errorOf = (error: unknown): ClientError =>
   APICallError.isInstance(error)
     ? {
         status: error.statusCode,
@@ -53,20 +53,20 @@ const read = (error: unknown): Raised =>
       }
     : { status: undefined, code: at(error, "code"), message: String(at(error, "message")) }
 
-/** A client of the suite whose models are made by `modelOf`. */
-export const aiSdkClient = (name: string, modelOf: (ask: Ask) => LanguageModel): Client => ({
+/** The client of the suite for a provider package. `modelOf`: the model of a request. */
+export const aiSdkClient = (name: string, modelOf: (request: ClientRequest) => LanguageModel): Client => ({
   name,
-  ask: async (ask) => saidBy(await generateText({ model: modelOf(ask), ...settingsOf(ask) })),
-  stream: async (ask, onText) => {
-    const stream = streamText({ model: modelOf(ask), onError: () => undefined, ...settingsOf(ask) })
-    await followed(stream, onText)
+  complete: async (request) => answerOf(await generateText({ model: modelOf(request), ...settingsOf(request) })),
+  stream: async (request, onText) => {
+    const stream = streamText({ model: modelOf(request), onError: () => undefined, ...settingsOf(request) })
+    await readToEnd(stream, onText)
     const [text, finishReason, usage] = await Promise.all([stream.text, stream.finishReason, stream.usage])
-    return saidBy({ text, finishReason, usage })
+    return answerOf({ text, finishReason, usage })
   },
-  runTools: async (ask, tools, stream) => {
+  runTools: async (request, tools, stream) => {
     const call = {
-      model: modelOf(ask),
-      ...settingsOf(ask),
+      model: modelOf(request),
+      ...settingsOf(request),
       stopWhen: isStepCount(3),
       tools: {
         get_weather: tool({ inputSchema: weatherInput, execute: tools.get_weather }),
@@ -75,10 +75,10 @@ export const aiSdkClient = (name: string, modelOf: (ask: Ask) => LanguageModel):
     }
     return stream ? await streamText(call).text : (await generateText(call)).text
   },
-  askForReport: async (ask) => {
+  completeAsReport: async (request) => {
     const output = Output.object({ schema: report })
-    return (await generateText({ model: modelOf(ask), output, ...settingsOf(ask) })).output
+    return (await generateText({ model: modelOf(request), output, ...settingsOf(request) })).output
   },
-  read,
-  finishes: { content_filter: "content-filter" }
+  errorOf,
+  finishReasons: { content_filter: "content-filter" }
 })

@@ -6,22 +6,22 @@ import { Effect } from "effect"
 
 import { TestGateway } from "../support/TestGateway.ts"
 import { aiSdkClient } from "./AiSdk.ts"
-import { type Ask, describeClient } from "./ClientSuite.ts"
+import { type ClientRequest, describeClient } from "./ClientSuite.ts"
 import { onEmbedded } from "./EmbeddedGateway.ts"
 
-const modelOf = ({ baseUrl, key, model }: Pick<Ask, "baseUrl" | "key" | "model">) =>
+const modelOf = ({ baseUrl, key, model }: Pick<ClientRequest, "baseUrl" | "key" | "model">) =>
   createOpenAICompatible({
     name: "tollgate",
     baseURL: baseUrl,
     apiKey: key,
-    // Without it, the SDK asks for any JSON in place of the schema.
+    // Without this, the SDK requests any JSON object in place of the schema.
     supportsStructuredOutputs: true
   }).chatModel(model)
 
 describeClient(aiSdkClient("The AI SDK, openai-compatible", modelOf), onEmbedded)
 
-onEmbedded.sandbox("The AI SDK, openai-compatible, asking for reasoning", (it) => {
-  it.effect("reads it apart from the text, whole and streamed", () =>
+onEmbedded.sandbox("The AI SDK, openai-compatible, with reasoning,", (it) => {
+  it.effect("reads it separately from the text, plain and streamed", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const call = {

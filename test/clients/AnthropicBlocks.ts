@@ -1,23 +1,23 @@
-/** Answers of a scripted Anthropic, block by block: what `Fake.answers` cannot stream. */
+/** Answers in Anthropic's protocol with any content blocks, for the fake provider. */
 import type { Json } from "../support/Chat.ts"
 import * as Fake from "../support/fake-provider/FakeProvider.ts"
 
-export const thought = (about: string): Json => ({
+export const thinkingBlock = (about: string): Json => ({
   type: "thinking",
   thinking: `Let me see about ${about}.`,
   signature: Buffer.from(`signed ${about}`).toString("base64")
 })
 
-export const hidden = (about: string): Json => ({
+export const redactedThinking = (about: string): Json => ({
   type: "redacted_thinking",
   data: Buffer.from(`hidden ${about}`).toString("base64")
 })
 
-export const call = (name: string, id = "toolu_1"): Json => ({ type: "tool_use", id, name, input: {} })
+export const toolUse = (name: string, id = "toolu_1"): Json => ({ type: "tool_use", id, name, input: {} })
 
-export const said = (text: string): Json => ({ type: "text", text })
+export const textBlock = (text: string): Json => ({ type: "text", text })
 
-/** Thinking comes in two pieces, and its signature after them. */
+/** The events of a block. Thinking is streamed in two chunks, with its signature after them. */
 const eventsOf = (block: Json, index: number): ReadonlyArray<string> => {
   const start = (content_block: Json) => Fake.namedEvent("content_block_start", { index, content_block })
   const delta = (type: string, members: Json) =>
@@ -35,14 +35,14 @@ const eventsOf = (block: Json, index: number): ReadonlyArray<string> => {
       ]
     }
     case "text":
-      return [start(said("")), delta("text_delta", { text: block["text"] }), stop]
+      return [start(textBlock("")), delta("text_delta", { text: block["text"] }), stop]
     default:
       return [start(block), stop]
   }
 }
 
-/** Anthropic's answer with these blocks, plain or streamed as it was asked for. */
-export const blocks =
+/** Answers with these blocks, plain or streamed as the request asks. */
+export const answersWith =
   (...content: ReadonlyArray<Json>): Fake.Behaviour =>
   (response, received) => {
     const stop_reason = content.some(({ type }) => type === "tool_use") ? "tool_use" : "end_turn"

@@ -1,6 +1,6 @@
 /**
- * The gateway on the embedded engine alone: what a client makes of an answer does not depend on the database, and one
- * client is run on both engines to prove it.
+ * The gateway on the embedded engine alone: what a client reads does not depend on the database. One client is run on
+ * both engines all the same, to prove that.
  */
 import { layer, type Vitest } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -11,7 +11,7 @@ import { describeGateway, describeWithFakeProvider, layerGateway, type Services 
 
 type Describe<R> = (name: string, suite: (it: Vitest.MethodsNonLive<R>) => void) => void
 
-/** Where a suite runs: a gateway with the sandbox behind it, and one with the fake provider. */
+/** The gateways of a suite: one with the sandbox behind it, and one with the fake provider. */
 export interface Gateways {
   readonly sandbox: Describe<Services>
   readonly fakeProvider: Describe<Services | Fake.FakeProvider>

@@ -5,10 +5,18 @@ import { ChatOpenAI } from "@langchain/openai"
 import { APIError } from "openai"
 
 import { at } from "../support/Chat.ts"
-import { type Ask, type Client, describeClient, report, type Said, timeInput, weatherInput } from "./ClientSuite.ts"
+import {
+  type ClientRequest,
+  type Client,
+  describeClient,
+  report,
+  type ClientAnswer,
+  timeInput,
+  weatherInput
+} from "./ClientSuite.ts"
 import { onEmbedded } from "./EmbeddedGateway.ts"
 
-const modelOf = ({ baseUrl, key, maxTokens, model }: Ask) =>
+const modelOf = ({ baseUrl, key, maxTokens, model }: ClientRequest) =>
   new ChatOpenAI({
     model,
     apiKey: key,
@@ -17,25 +25,25 @@ const modelOf = ({ baseUrl, key, maxTokens, model }: Ask) =>
     ...(maxTokens !== undefined && { maxTokens })
   })
 
-const optionsOf = ({ signal }: Ask) => (signal === undefined ? {} : { signal })
+const optionsOf = ({ signal }: ClientRequest) => (signal === undefined ? {} : { signal })
 
-/** What is read of a message; the types of LangChain leave the usage to be inferred. */
+/** The members of a message that are read here; LangChain does not declare the type of the usage. */
 interface Message {
   readonly text: string
   readonly response_metadata: { readonly [name: string]: unknown }
   readonly usage_metadata?: { readonly input_tokens: number; readonly output_tokens: number } | undefined
 }
 
-const saidBy = ({ response_metadata, text, usage_metadata }: Message): Said => ({
+const answerOf = ({ response_metadata, text, usage_metadata }: Message): ClientAnswer => ({
   text,
-  finish: String(response_metadata["finish_reason"]),
+  finishReason: String(response_metadata["finish_reason"]),
   promptTokens: usage_metadata?.input_tokens,
   completionTokens: usage_metadata?.output_tokens,
   cost: at(response_metadata, "usage", "cost")
 })
 
-/** The chunks of a stream, added up as LangChain's users do. */
-const gathered = async (stream: AsyncIterable<AIMessageChunk>, onText: (text: string) => void) => {
+/** The chunks of a stream, concatenated as LangChain's users do. */
+const concatenated = async (stream: AsyncIterable<AIMessageChunk>, onText: (text: string) => void) => {
   let whole: AIMessageChunk | undefined
   for await (const chunk of stream) {
     if (chunk.text !== "") onText(chunk.text)
@@ -47,18 +55,19 @@ const gathered = async (stream: AsyncIterable<AIMessageChunk>, onText: (text: st
 
 const client: Client = {
   name: "LangChain",
-  ask: async (ask) => saidBy(await modelOf(ask).invoke(ask.prompt, optionsOf(ask))),
-  stream: async (ask, onText) => saidBy(await gathered(await modelOf(ask).stream(ask.prompt, optionsOf(ask)), onText)),
-  runTools: async (ask, tools, stream) => {
+  complete: async (request) => answerOf(await modelOf(request).invoke(request.prompt, optionsOf(request))),
+  stream: async (request, onText) =>
+    answerOf(await concatenated(await modelOf(request).stream(request.prompt, optionsOf(request)), onText)),
+  runTools: async (request, tools, stream) => {
     const own = {
       get_weather: tool(tools.get_weather, { name: "get_weather", schema: weatherInput }),
       get_time: tool(tools.get_time, { name: "get_time", schema: timeInput })
     }
-    const model = modelOf(ask).bindTools(Object.values(own))
-    const messages: Array<BaseMessage> = [new HumanMessage(ask.prompt)]
+    const model = modelOf(request).bindTools(Object.values(own))
+    const messages: Array<BaseMessage> = [new HumanMessage(request.prompt)]
     for (let turn = 0; turn < 3; turn++) {
       const answer = stream
-        ? await gathered(await model.stream(messages), () => undefined)
+        ? await concatenated(await model.stream(messages), () => undefined)
         : await model.invoke(messages)
       if (answer.tool_calls === undefined || answer.tool_calls.length === 0) return answer.text
       messages.push(answer)
@@ -71,8 +80,9 @@ const client: Client = {
     }
     throw new Error("no answer after three turns")
   },
-  askForReport: (ask) => modelOf(ask).withStructuredOutput(report, { method: "jsonSchema" }).invoke(ask.prompt),
-  read: (error) => {
+  completeAsReport: (request) =>
+    modelOf(request).withStructuredOutput(report, { method: "jsonSchema" }).invoke(request.prompt),
+  errorOf: (error) => {
     if (!(error instanceof APIError)) throw error
     const { code, headers, message, status } = error
     return { status, code, message, retryAfter: headers?.get("retry-after") }

@@ -6,20 +6,28 @@ import { zodFunction, zodResponseFormat } from "openai/helpers/zod"
 
 import { at, refusal, user } from "../support/Chat.ts"
 import { TestGateway } from "../support/TestGateway.ts"
-import { type Ask, type Client, describeClient, report, type Said, timeInput, weatherInput } from "./ClientSuite.ts"
+import {
+  type ClientRequest,
+  type Client,
+  describeClient,
+  report,
+  type ClientAnswer,
+  timeInput,
+  weatherInput
+} from "./ClientSuite.ts"
 import { onBothEngines } from "./EmbeddedGateway.ts"
 
-const clientOf = ({ baseUrl, key }: Ask) => new OpenAI({ baseURL: baseUrl, apiKey: key, maxRetries: 0 })
+const clientOf = ({ baseUrl, key }: ClientRequest) => new OpenAI({ baseURL: baseUrl, apiKey: key, maxRetries: 0 })
 
-const bodyOf = ({ maxTokens, model, prompt }: Ask) => ({
+const bodyOf = ({ maxTokens, model, prompt }: ClientRequest) => ({
   model,
   messages: [user(prompt)],
   ...(maxTokens !== undefined && { max_completion_tokens: maxTokens })
 })
 
-const saidBy = (answer: OpenAI.ChatCompletion): Said => ({
+const answerOf = (answer: OpenAI.ChatCompletion): ClientAnswer => ({
   text: answer.choices[0]?.message.content ?? "",
-  finish: answer.choices[0]?.finish_reason,
+  finishReason: answer.choices[0]?.finish_reason,
   promptTokens: answer.usage?.prompt_tokens,
   completionTokens: answer.usage?.completion_tokens,
   cost: at(answer, "usage", "cost")
@@ -27,16 +35,17 @@ const saidBy = (answer: OpenAI.ChatCompletion): Said => ({
 
 const client: Client = {
   name: "The openai package",
-  ask: async (ask) => saidBy(await clientOf(ask).chat.completions.create(bodyOf(ask), { signal: ask.signal ?? null })),
-  stream: async (ask, onText) => {
-    const stream = clientOf(ask).chat.completions.stream(bodyOf(ask), { signal: ask.signal ?? null })
+  complete: async (request) =>
+    answerOf(await clientOf(request).chat.completions.create(bodyOf(request), { signal: request.signal ?? null })),
+  stream: async (request, onText) => {
+    const stream = clientOf(request).chat.completions.stream(bodyOf(request), { signal: request.signal ?? null })
     stream.on("content", (text) => onText(text))
-    return saidBy(await stream.finalChatCompletion())
+    return answerOf(await stream.finalChatCompletion())
   },
-  runTools: async (ask, tools, stream) => {
-    const { completions } = clientOf(ask).chat
+  runTools: async (request, tools, stream) => {
+    const { completions } = clientOf(request).chat
     const body = {
-      ...bodyOf(ask),
+      ...bodyOf(request),
       tools: [
         zodFunction({ name: "get_weather", parameters: weatherInput, function: tools.get_weather }),
         zodFunction({ name: "get_time", parameters: timeInput, function: tools.get_time })
@@ -45,12 +54,12 @@ const client: Client = {
     const runner = stream ? completions.runTools({ ...body, stream: true }) : completions.runTools(body)
     return (await runner.finalContent()) ?? ""
   },
-  askForReport: async (ask) => {
+  completeAsReport: async (request) => {
     const format = zodResponseFormat(report, "report")
-    const answer = await clientOf(ask).chat.completions.parse({ ...bodyOf(ask), response_format: format })
+    const answer = await clientOf(request).chat.completions.parse({ ...bodyOf(request), response_format: format })
     return answer.choices[0]?.message.parsed
   },
-  read: (error) => {
+  errorOf: (error) => {
     assert.instanceOf(error, APIError)
     const { code, headers, message, status } = error
     return { status, code, message, retryAfter: headers?.get("retry-after") }
@@ -59,27 +68,27 @@ const client: Client = {
 
 describeClient(client, onBothEngines)
 
-onBothEngines.sandbox("The openai package, by its classes", (it) => {
-  it.effect("raises the class that its users catch", () =>
+onBothEngines.sandbox("The openai package", (it) => {
+  it.effect("throws the error class of each status", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const { openai } = gateway
       const hello = (content: string) => openai.chat.completions.create({ model: "gpt-4o", messages: [user(content)] })
-      const stranger = openai.withOptions({ apiKey: "tg-nobody" })
-      const slow = yield* gateway.tenant("1", { requestsPerMinute: 1 })
-      yield* Effect.promise(() => slow.openai.models.list())
+      const unknownKey = openai.withOptions({ apiKey: "tg-nobody" })
+      const limited = yield* gateway.tenant("1", { requestsPerMinute: 1 })
+      yield* Effect.promise(() => limited.openai.models.list())
       const calls = [
-        [OpenAI.AuthenticationError, () => stranger.models.list()],
+        [OpenAI.AuthenticationError, () => unknownKey.models.list()],
         [OpenAI.BadRequestError, () => hello("[fault:400] Hi")],
         [OpenAI.NotFoundError, () => openai.models.retrieve("gpt-9")],
-        [OpenAI.RateLimitError, () => slow.openai.models.list()],
+        [OpenAI.RateLimitError, () => limited.openai.models.list()],
         [OpenAI.InternalServerError, () => hello("[fault:503] Hi")]
       ] as const
       for (const [expected, call] of calls) assert.instanceOf(yield* refusal(call), expected)
     })
   )
 
-  it.effect("tells its users the request id", () =>
+  it.effect("has the request id of answers and errors", () =>
     Effect.gen(function* () {
       const { openai } = yield* TestGateway
       const answer = yield* Effect.promise(() =>

@@ -8,22 +8,22 @@ import { at, type Json, user } from "../support/Chat.ts"
 import { type Received, FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { TestGateway } from "../support/TestGateway.ts"
 import { aiSdkClient } from "./AiSdk.ts"
-import { blocks, call, hidden, said, thought } from "./AnthropicBlocks.ts"
-import { type Ask, describeClient, timeInput } from "./ClientSuite.ts"
+import { answersWith, redactedThinking, textBlock, thinkingBlock, toolUse } from "./AnthropicBlocks.ts"
+import { type ClientRequest, describeClient, timeInput } from "./ClientSuite.ts"
 import { onEmbedded } from "./EmbeddedGateway.ts"
 
-const modelOf = ({ baseUrl, key, model }: Pick<Ask, "baseUrl" | "key" | "model">) =>
+const modelOf = ({ baseUrl, key, model }: Pick<ClientRequest, "baseUrl" | "key" | "model">) =>
   createOpenRouter({ baseURL: baseUrl, apiKey: key }).chat(model, { reasoning: { effort: "high" } })
 
 describeClient(
-  aiSdkClient("The AI SDK, OpenRouter's provider", (ask) =>
-    createOpenRouter({ baseURL: ask.baseUrl, apiKey: ask.key }).chat(ask.model)
+  aiSdkClient("The AI SDK, OpenRouter's provider", (request) =>
+    createOpenRouter({ baseURL: request.baseUrl, apiKey: request.key }).chat(request.model)
   ),
   onEmbedded
 )
 
-/** The blocks of every assistant message that reached the provider, in order. */
-const assistantBlocks = ({ body }: Received): unknown =>
+/** The content of every assistant message that reached the provider, in order. */
+const assistantContent = ({ body }: Received): unknown =>
   (body["messages"] as ReadonlyArray<Json>).filter(({ role }) => role === "assistant").map(({ content }) => content)
 
 const converse = Effect.fnUntraced(function* (messages: ReadonlyArray<ModelMessage>, stream: boolean) {
@@ -42,7 +42,7 @@ const converse = Effect.fnUntraced(function* (messages: ReadonlyArray<ModelMessa
   })
 })
 
-/** Fails unless the reasoning of this model is shown whole and once, plain and streamed. */
+/** Asserts that the reasoning of this model is shown completely and once, plain and streamed. */
 const assertShownOnce = Effect.fnUntraced(function* (model: string) {
   const gateway = yield* TestGateway
   const call = { model: modelOf({ baseUrl: `${gateway.url}/v1`, key: gateway.key, model }), prompt: "Hello" }
@@ -56,44 +56,44 @@ onEmbedded.sandbox("Reasoning, through OpenRouter's provider,", (it) => {
   for (const model of ["claude-sonnet-4-6", "gemini-2.5-flash"])
     it.effect(`of ${model} is shown once`, () => assertShownOnce(model))
 
-  // The summary is streamed as text, and comes again, whole, as the block to be echoed.
+  // The summary is streamed as text, and is sent again, complete, as the block that clients send back.
   it.effect("of gpt-5.2 is shown once", () => assertShownOnce("gpt-5.2"))
 })
 
 onEmbedded.fakeProvider("Reasoning, through OpenRouter's provider,", (it) => {
   for (const stream of [false, true])
-    it.effect(`goes back to Anthropic as it was signed, over a tool call (${stream ? "streamed" : "plain"})`, () =>
+    it.effect(`is sent back to Anthropic as it was signed, over a tool call (${stream ? "streamed" : "plain"})`, () =>
       Effect.gen(function* () {
         const provider = yield* FakeProvider
-        const first = [thought("the clock"), hidden("the clock"), call("get_time")]
-        const second = [thought("noon"), said("It is noon.")]
-        provider.script(blocks(...first), blocks(...second))
+        const first = [thinkingBlock("the clock"), redactedThinking("the clock"), toolUse("get_time")]
+        const second = [thinkingBlock("noon"), textBlock("It is noon.")]
+        provider.script(answersWith(...first), answersWith(...second))
         const { messages, reasoning, text } = yield* converse([user("What time is it?")], stream)
         assert.strictEqual(text, "It is noon.")
         assert.strictEqual(reasoning, "Let me see about noon.")
         const [, again] = provider.received
         if (again === undefined) return assert.fail("the tool's result was not sent")
-        assert.deepStrictEqual(assistantBlocks(again), [first])
+        assert.deepStrictEqual(assistantContent(again), [first])
         assert.strictEqual(at(again.body, "messages", 2, "content", 0, "content"), "12:00")
 
-        provider.script(blocks(said("Yes.")))
+        provider.script(answersWith(textBlock("Yes.")))
         yield* converse([...messages, user("Sure?")], stream)
         const [third] = provider.received
         if (third === undefined) return assert.fail("the next turn was not sent")
-        assert.deepStrictEqual(assistantBlocks(third), [first, second])
+        assert.deepStrictEqual(assistantContent(third), [first, second])
       })
     )
 
-  // Blocks without an id of their own get the same one, and the client takes them for the same block.
-  it.effect("keeps every hidden block of a conversation", () =>
+  // The client treats blocks without an id as the same block.
+  it.effect("keeps every redacted block of a conversation", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
-      const first = [hidden("the clock"), hidden("the hands"), call("get_time")]
-      provider.script(blocks(...first), blocks(said("It is noon.")))
+      const first = [redactedThinking("the clock"), redactedThinking("the hands"), toolUse("get_time")]
+      provider.script(answersWith(...first), answersWith(textBlock("It is noon.")))
       yield* converse([user("What time is it?")], false)
       const [, again] = provider.received
       if (again === undefined) return assert.fail("the tool's result was not sent")
-      assert.deepStrictEqual(assistantBlocks(again), [first])
+      assert.deepStrictEqual(assistantContent(again), [first])
     })
   )
 })

@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
-import { blocks, call, hidden, said, thought } from "../clients/AnthropicBlocks.ts"
+import { answersWith, redactedThinking, textBlock, thinkingBlock, toolUse } from "../clients/AnthropicBlocks.ts"
 import { onEmbedded } from "../clients/EmbeddedGateway.ts"
 import { at, chunksOf, type Json, timeTool, user, weatherTool } from "../support/Chat.ts"
 import * as Fake from "../support/fake-provider/FakeProvider.ts"
@@ -115,11 +115,16 @@ const sandboxCases: ReadonlyArray<Case> = [
   ...each(all, "a cut text", promptOf("[fault:length 50] Go.", { max_tokens: 20 }), { finish: "length" }),
   ...each(all, "filtered content", promptOf("[fault:refused] Go."), { finish: "content_filter" }),
   ...each(all, "an object of a schema", promptOf("Oslo?", { response_format: reportFormat }), { finish: "stop" }),
-  ...each(all, "an image", { messages: [{ role: "user", content: [said("What is it?"), image] }] }, { finish: "stop" }),
+  ...each(
+    all,
+    "an image",
+    { messages: [{ role: "user", content: [textBlock("What is it?"), image] }] },
+    { finish: "stop" }
+  ),
   ...each(
     ["gpt-audio-mini", gemini],
     "audio",
-    { messages: [{ role: "user", content: [said("What is said?"), audio] }] },
+    { messages: [{ role: "user", content: [textBlock("What is said?"), audio] }] },
     { finish: "stop" }
   )
 ]
@@ -133,8 +138,8 @@ const toolCalls = (...names: ReadonlyArray<string>): Json => ({
   }))
 })
 
-/** Answers that the sandbox cannot give, from a scripted provider. */
-const scriptedCases: ReadonlyArray<Case> = [
+/** Answers that the sandbox cannot give, from the fake provider. */
+const fakeProviderCases: ReadonlyArray<Case> = [
   {
     name: "OpenAI's refusal",
     body: promptOf("Go.", { model: openai }),
@@ -163,14 +168,20 @@ const scriptedCases: ReadonlyArray<Case> = [
   {
     name: "Anthropic's thinking, text and tool calls",
     body: promptOf("Go.", { model: anthropicThinking, tools, reasoning_effort: "high" }),
-    answer: blocks(thought("it"), hidden("it"), said("Wait."), call("get_time"), call("get_weather", "toolu_2")),
+    answer: answersWith(
+      thinkingBlock("it"),
+      redactedThinking("it"),
+      textBlock("Wait."),
+      toolUse("get_time"),
+      toolUse("get_weather", "toolu_2")
+    ),
     finish: "tool_calls",
     members: [...reasoningMembers, "tool_calls"]
   },
   {
     name: "Anthropic's thinking that is hidden altogether",
     body: promptOf("Go.", { model: anthropicThinking, reasoning_effort: "high" }),
-    answer: blocks(hidden("it"), said("Well.")),
+    answer: answersWith(redactedThinking("it"), textBlock("Well.")),
     finish: "stop",
     members: ["reasoning_details"]
   },
@@ -209,7 +220,7 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document,", (it) => {
 })
 
 onEmbedded.fakeProvider("By OpenAI's schemas and our own document, from a provider,", (it) => {
-  for (const testCase of scriptedCases)
+  for (const testCase of fakeProviderCases)
     it.effect(`${testCase.name} is valid, plain and streamed`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway

@@ -1,4 +1,4 @@
-/** Recordings to transcribe, and forms as a server that trusts nobody reads them. */
+/** Requests for a transcription, and a strict parser for the multipart forms that they become. */
 import { assert } from "@effect/vitest"
 
 import type { AudioExtension, TranscriptionRequest } from "../../src/domain/Transcription.ts"
@@ -19,7 +19,7 @@ export interface FormPart {
   readonly body: Buffer
 }
 
-/** The parts of a form, by the letter of RFC 7578: a byte out of place fails the test. */
+/** The parts of a form, read strictly by RFC 7578: a misplaced byte fails the test. */
 export const partsOf = (contentType: string | undefined, body: Buffer): ReadonlyArray<FormPart> => {
   const [, boundary] = /^multipart\/form-data; boundary=([\w'()+,./:=?-]{1,70})$/.exec(contentType ?? "") ?? []
   assert.isDefined(boundary, `content type ${contentType}`)
@@ -29,7 +29,10 @@ export const partsOf = (contentType: string | undefined, body: Buffer): Readonly
   assert.strictEqual(pieces.at(-1), "--\r\n")
   return pieces.slice(1, -1).map((piece) => {
     const end = piece.indexOf("\r\n\r\n")
-    assert.isTrue(piece.startsWith("\r\n") && piece.endsWith("\r\n") && end > 0, "a part begins and ends with a line")
+    assert.isTrue(
+      piece.startsWith("\r\n") && piece.endsWith("\r\n") && end > 0,
+      "a part begins and ends with a line break"
+    )
     return {
       headers: piece.slice(2, end).split("\r\n"),
       body: Buffer.from(piece.slice(end + 4, -2), "latin1")

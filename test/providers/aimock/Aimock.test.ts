@@ -1,6 +1,7 @@
 /**
- * The whole gateway in front of a simulator that somebody else wrote, `@copilotkit/aimock`, over every protocol. It is
- * no reference (see the comments where it differs from the real providers), but it shares no line with our own.
+ * The whole gateway in front of a third-party simulator, `@copilotkit/aimock`, over every protocol. It is not a
+ * reference (see the comments where it differs from the real providers), but it is independent of our own fake provider
+ * and sandbox.
  */
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -17,7 +18,7 @@ import { layerGateway, onEngines, type Services, TestGateway, usd } from "../../
 
 class Simulator extends Context.Service<Simulator, LLMock>()("test/Simulator") {}
 
-/** It takes usage in the words of each protocol. */
+/** Its option for usage has the fields of each protocol. */
 const usage = {
   prompt_tokens: 11,
   completion_tokens: 4,
@@ -28,10 +29,10 @@ const usage = {
 }
 
 const refusals = [
-  { word: "slow-down", status: 429, retryAfter: 9, gives: [429, "rate_limit_exceeded"] },
-  { word: "broken", status: 500, gives: [500, "internal_error"] },
-  { word: "overloaded", status: 529, gives: [500, "internal_error"] },
-  { word: "nonsense", status: 400, gives: [400, "invalid_request"] }
+  { word: "slow-down", status: 429, retryAfter: 9, expected: [429, "rate_limit_exceeded"] },
+  { word: "broken", status: 500, expected: [500, "internal_error"] },
+  { word: "overloaded", status: 529, expected: [500, "internal_error"] },
+  { word: "nonsense", status: 400, expected: [400, "invalid_request"] }
 ] as const
 
 const chaos = {
@@ -52,14 +53,14 @@ const Fixtures = Layer.effect(
         { name: "get_time", arguments: "{}" }
       ]
       const called = { userMessage: "weather", hasToolResult: false }
-      // Left alone it ends Gemini's calls with FUNCTION_CALL, which the real one does not know: it says STOP.
+      // By default it ends calls of Gemini with FUNCTION_CALL; the real Gemini ends them with STOP.
       mock.on({ ...called, model: /^gemini/ }, { toolCalls: calls, usage, finishReason: "stop" })
       mock.on(called, { toolCalls: calls, usage })
       mock.on({ userMessage: "weather", hasToolResult: true }, { content: "Sunny at noon.", usage })
       for (const { word, status, ...rest } of refusals)
         mock.on({ userMessage: word }, { error: { message: `It is ${word}.`, type: `${word}_error` }, status, ...rest })
       for (const [word, rates] of Object.entries(chaos))
-        mock.on({ userMessage: word }, { content: "Never said", usage }, { chaos: rates })
+        mock.on({ userMessage: word }, { content: "Never message", usage }, { chaos: rates })
       mock.on({ userMessage: "late" }, { content: "Hi, late", usage }, { chaos: { latencyMs: 300 } })
       const long = { content: "word ".repeat(200), usage }
       mock.on({ userMessage: "cut-by-chunks" }, long, { chunkSize: 10, latency: 2, truncateAfterChunks: 20 })
@@ -71,7 +72,7 @@ const Fixtures = Layer.effect(
   )
 )
 
-/** Where each protocol begins below the simulator's address. */
+/** The base path of each protocol on the simulator. */
 const bases: Record<ChatProtocolName, string> = {
   "openai-chat": "/v1",
   "openai-responses": "/v1",
@@ -91,7 +92,7 @@ const paths: Record<ChatProtocolName, RegExp> = {
 const words = ["hello", "weather", "late", "cut-by-chunks", "cut-by-time"]
 const everything = [...words, ...refusals.map(({ word }) => word), ...Object.keys(chaos)]
 
-/** A model for each word, because an endpoint that failed may rest. */
+/** A model for each word, because the circuit breaker of an endpoint that failed may be open. */
 const modelFor = (protocol: ChatProtocolName, word: string): string => `${protocol}-${word}`
 
 const environmentOf = (mock: LLMock): Environment => {
@@ -121,14 +122,14 @@ const gatewayOn = (database: Environment): Layer.Layer<Services | Simulator> =>
     Layer.provideMerge(Fixtures)
   )
 
-const asked = (protocol: ChatProtocolName, word: string, more: Json = {}) => ({
+const bodyFor = (protocol: ChatProtocolName, word: string, more: Json = {}) => ({
   model: modelFor(protocol, word),
   messages: [{ role: "system", content: "Be brief." }, user(`Say ${word}, please.`)],
   ...more
 })
 
-/** A message out of a whole stream, with its reasoning, calls and end. */
-const folded = (chunks: ReadonlyArray<Json>) => {
+/** The message of a stream: its content, reasoning, tool calls and finish reason. */
+const messageIn = (chunks: ReadonlyArray<Json>) => {
   const deltas = chunks.map((chunk) => (at(chunk, "choices", 0, "delta") ?? {}) as Json)
   const calls = new Map<unknown, { name: unknown; written: string }>()
   for (const call of deltas.flatMap(({ tool_calls: calls }) => (calls ?? []) as ReadonlyArray<Json>)) {
@@ -144,7 +145,8 @@ const folded = (chunks: ReadonlyArray<Json>) => {
   }
 }
 
-const ofMessage = (choice: unknown) => ({
+/** The same of a choice of a plain answer. */
+const messageOf = (choice: unknown) => ({
   content: at(choice, "message", "content") ?? "",
   reasoning: at(choice, "message", "reasoning") ?? "",
   calls: ((at(choice, "message", "tool_calls") ?? []) as ReadonlyArray<Json>).map((call) => [
@@ -154,29 +156,29 @@ const ofMessage = (choice: unknown) => ({
   finish: at(choice, "finish_reason")
 })
 
-onEngines("A simulator that is not ours", gatewayOn, (it) => {
+onEngines("A third-party simulator", gatewayOn, (it) => {
   for (const protocol of chatProtocolNames) {
-    it.effect(`answers alike, plain and streamed [${protocol}: text, stream]`, () =>
+    it.effect(`gives the same answer plain and streamed [${protocol}: text, stream]`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const mock = yield* Simulator
         mock.clearRequests()
-        const body = asked(protocol, "hello", { reasoning_effort: "high" })
+        const body = bodyFor(protocol, "hello", { reasoning_effort: "high" })
         const plain = yield* gateway.chat(body)
         assert.strictEqual(plain.status, 200, plain.text)
         const chunks = chunksOf((yield* gateway.chat({ ...body, stream: true })).text)
-        const said = { content: "Hi there", reasoning: "Thinking hard.", calls: [], finish: "stop" }
-        assert.deepStrictEqual(ofMessage(plain.at("choices.0")), said)
-        assert.deepStrictEqual(folded(chunks), said)
+        const message = { content: "Hi there", reasoning: "Thinking hard.", calls: [], finish: "stop" }
+        assert.deepStrictEqual(messageOf(plain.at("choices.0")), message)
+        assert.deepStrictEqual(messageIn(chunks), message)
         for (const reported of [plain.at("usage"), chunks.at(-1)?.["usage"]])
           assert.deepInclude(reported, { prompt_tokens: 11, completion_tokens: 4 })
-        // What it understood of our requests, in its own form of them.
+        // The requests as the simulator parsed them.
         const requests = mock.getRequests()
         assert.lengthOf(requests, 2)
-        for (const { body: understood, headers, path } of requests) {
+        for (const { body: parsed, headers, path } of requests) {
           assert.match(path, paths[protocol])
           assert.isDefined(headers["authorization"])
-          const messages = at(understood, "messages") as ReadonlyArray<Json>
+          const messages = at(parsed, "messages") as ReadonlyArray<Json>
           assert.deepStrictEqual(
             messages.map(({ role }) => (role === "developer" ? "system" : role)),
             ["system", "user"]
@@ -188,25 +190,25 @@ onEngines("A simulator that is not ours", gatewayOn, (it) => {
 
     for (const stream of [false, true])
       it.effect(
-        `calls two tools at once and answers with what they give, ${stream ? "streamed" : "plain"} ` +
+        `calls two tools in parallel and answers with their results, ${stream ? "streamed" : "plain"} ` +
           `[${protocol}: tools, parallel tools]`,
         () =>
           Effect.gen(function* () {
             const gateway = yield* TestGateway
             const mock = yield* Simulator
-            const body = asked(protocol, "weather", { tools: [weatherTool, timeTool], stream })
+            const body = bodyFor(protocol, "weather", { tools: [weatherTool, timeTool], stream })
             const first = yield* gateway.chat(body)
             assert.strictEqual(first.status, 200, first.text)
-            const said = stream ? folded(chunksOf(first.text)) : ofMessage(first.at("choices.0"))
-            assert.strictEqual(said.finish, "tool_calls")
-            assert.deepStrictEqual(said.calls, [
+            const message = stream ? messageIn(chunksOf(first.text)) : messageOf(first.at("choices.0"))
+            assert.strictEqual(message.finish, "tool_calls")
+            assert.deepStrictEqual(message.calls, [
               ["get_weather", { city: "Lima" }],
               ["get_time", {}]
             ])
             const calls = ["call_1", "call_2"].map((id, index) => ({
               id,
               type: "function",
-              function: { name: said.calls[index]?.[0], arguments: JSON.stringify(said.calls[index]?.[1]) }
+              function: { name: message.calls[index]?.[0], arguments: JSON.stringify(message.calls[index]?.[1]) }
             }))
             const messages = [
               ...body.messages,
@@ -217,11 +219,11 @@ onEngines("A simulator that is not ours", gatewayOn, (it) => {
             mock.clearRequests()
             const second = yield* gateway.chat({ ...body, messages })
             assert.include(second.text, "Sunny", second.text)
-            const answer = stream ? folded(chunksOf(second.text)) : ofMessage(second.at("choices.0"))
+            const answer = stream ? messageIn(chunksOf(second.text)) : messageOf(second.at("choices.0"))
             assert.deepStrictEqual([answer.content, answer.finish], ["Sunny at noon.", "stop"])
-            const understood = at(mock.getLastRequest()?.body, "messages") as ReadonlyArray<Json>
-            const results = understood.filter(({ role }) => role === "tool").map(({ content }) => String(content))
-            // A result is an object in Gemini's form, and is shown as one.
+            const parsed = at(mock.getLastRequest()?.body, "messages") as ReadonlyArray<Json>
+            const results = parsed.filter(({ role }) => role === "tool").map(({ content }) => String(content))
+            // In Gemini's protocol a result is an object, and the simulator reports it as one.
             assert.deepStrictEqual(
               results.map((result) => /Sunny|Noon/.exec(result)?.[0]),
               ["Sunny", "Noon"]
@@ -229,26 +231,26 @@ onEngines("A simulator that is not ours", gatewayOn, (it) => {
           })
       )
 
-    it.effect(`says no in its provider's words, and costs nothing [${protocol}: errors]`, () =>
+    it.effect(`refuses requests in its provider's format, at no cost [${protocol}: errors]`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const tenant = yield* gateway.tenant("1")
-        for (const { gives, word } of refusals)
+        for (const { expected, word } of refusals)
           for (const stream of [false, true]) {
-            const reply = yield* gateway.chat(asked(protocol, word, { stream }), as(tenant))
-            assert.deepStrictEqual([word, reply.status, reply.at("error.code")], [word, ...gives], reply.text)
+            const reply = yield* gateway.chat(bodyFor(protocol, word, { stream }), as(tenant))
+            assert.deepStrictEqual([word, reply.status, reply.at("error.code")], [word, ...expected], reply.text)
             if (word === "slow-down") assert.isAbove(Number(reply.headers.get("retry-after")), 6)
           }
         assert.strictEqual(yield* settledBalance(tenant.organization), usd("1"))
       })
     )
 
-    it.effect(`in chaos is an error, never a hang or a charge [${protocol}: errors]`, () =>
+    it.effect(`with injected faults gives an error, never a hang or a charge [${protocol}: errors]`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const tenant = yield* gateway.tenant("1")
         const asks = Object.keys(chaos).flatMap((word) =>
-          [false, true].map((stream) => asked(protocol, word, { stream }))
+          [false, true].map((stream) => bodyFor(protocol, word, { stream }))
         )
         const ask = Effect.fnUntraced(function* (body: Json) {
           const reply = yield* gateway.chat(body, as(tenant))
@@ -264,12 +266,12 @@ onEngines("A simulator that is not ours", gatewayOn, (it) => {
       })
     )
 
-    it.effect(`that is cut off within a stream is told as an error, and costs nothing [${protocol}: errors]`, () =>
+    it.effect(`that cuts off a stream gives an error chunk, and costs nothing [${protocol}: errors]`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         const tenant = yield* gateway.tenant("1")
         for (const word of ["cut-by-chunks", "cut-by-time"]) {
-          const reply = yield* gateway.chat(asked(protocol, word, { stream: true }), as(tenant))
+          const reply = yield* gateway.chat(bodyFor(protocol, word, { stream: true }), as(tenant))
           assert.strictEqual(reply.status, 200, reply.text)
           const chunks = chunksOf(reply.text)
           assert.match(textIn(chunks), /^word /)
@@ -280,11 +282,11 @@ onEngines("A simulator that is not ours", gatewayOn, (it) => {
       })
     )
 
-    it.effect(`that takes its time is waited for [${protocol}: text, stream]`, () =>
+    it.effect(`that answers slowly is waited for [${protocol}: text, stream]`, () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
         for (const stream of [false, true]) {
-          const reply = yield* gateway.chat(asked(protocol, "late", { stream }))
+          const reply = yield* gateway.chat(bodyFor(protocol, "late", { stream }))
           const content = stream ? textIn(chunksOf(reply.text)) : reply.at("choices.0.message.content")
           assert.strictEqual(content, "Hi, late")
         }
