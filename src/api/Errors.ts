@@ -30,7 +30,7 @@ export const errorTable = {
 /** What `error.code` of an error body can be. */
 export type ErrorCode = keyof typeof errorTable
 
-/** When each of them is the answer, in Markdown, for the documentation. */
+/** When each of them is answered, as Markdown for the published table. The compiler refuses a code without an entry. */
 export const errorMeanings: { readonly [Code in ErrorCode]: string } = {
   invalid_request: "The body is malformed, or a field is invalid; the message names the field and the rule.",
   invalid_model: "The model is neither `svc-auto` nor null nor the id of a model.",

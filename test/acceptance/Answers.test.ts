@@ -143,9 +143,9 @@ describeGateway("A chat completion", (it) => {
           messages.push(user(`[call:get_weather,get_time] Turn ${turn}: how is the weather?`))
           const ask = () =>
             openai.chat.completions.create({ model, messages, tools: [weatherTool, timeTool], user: "ignored" })
-          const asked = yield* Effect.promise(ask)
-          const message = asked.choices[0]?.message
-          assert.strictEqual(asked.choices[0]?.finish_reason, "tool_calls")
+          const answer = yield* Effect.promise(ask)
+          const message = answer.choices[0]?.message
+          assert.strictEqual(answer.choices[0]?.finish_reason, "tool_calls")
           assert.lengthOf(message?.tool_calls ?? [], 2)
           if (message === undefined) continue
           messages.push(message)
@@ -163,13 +163,13 @@ describeGateway("A chat completion", (it) => {
     it.effect(`works with the tool runner of the SDK (${stream ? "streamed" : "plain"})`, () =>
       Effect.gen(function* () {
         const { openai } = yield* TestGateway
-        const said: Array<unknown> = []
-        const tell = (args: string) => (said.push(JSON.parse(args)), "drizzle")
+        const inputs: Array<unknown> = []
+        const runTool = (args: string) => (inputs.push(JSON.parse(args)), "drizzle")
         const parameters = { ...weatherTool.function.parameters, required: ["city"] }
         const body = {
           model: "claude-sonnet-5",
           messages: [user("[call:get_weather] How is it outside?")],
-          tools: [{ type: "function" as const, function: { ...weatherTool.function, parameters, function: tell } }]
+          tools: [{ type: "function" as const, function: { ...weatherTool.function, parameters, function: runTool } }]
         }
         const text = yield* Effect.promise(() =>
           stream
@@ -177,8 +177,8 @@ describeGateway("A chat completion", (it) => {
             : openai.chat.completions.runTools(body).finalContent()
         )
         assert.strictEqual(text, "The tool answered: “drizzle”.")
-        assert.lengthOf(said, 1)
-        assert.isString(at(said[0], "city"))
+        assert.lengthOf(inputs, 1)
+        assert.isString(at(inputs[0], "city"))
       })
     )
 })
@@ -289,10 +289,10 @@ describeWithFakeProvider("The usage of a chat completion", (it) => {
   )
 })
 
-const thought: Json = { type: "thinking", thinking: "Let me see.", signature: "c2lnbmVk" }
+const thinking: Json = { type: "thinking", thinking: "Let me see.", signature: "c2lnbmVk" }
 
 describeWithFakeProvider("The message of a chat completion", (it) => {
-  const withReasoning = Fake.answers("", { message: { content: [thought, { type: "text", text: "Yes." }] } })
+  const withReasoning = Fake.answers("", { message: { content: [thinking, { type: "text", text: "Yes." }] } })
 
   it.effect("has the model's reasoning, and the details to be sent back", () =>
     Effect.gen(function* () {
@@ -314,7 +314,7 @@ describeWithFakeProvider("The message of a chat completion", (it) => {
       const second = provider.received[1]
       assert.deepStrictEqual(at(second?.body, "messages", 1), {
         role: "assistant",
-        content: [thought, { type: "text", text: "Yes." }]
+        content: [thinking, { type: "text", text: "Yes." }]
       })
     })
   )

@@ -64,11 +64,11 @@ const overSocket = (text: string, options: { readonly hangUpAfterMillis: number 
     Effect.promise(
       () =>
         new Promise<string>((resolve) => {
-          let said = ""
+          let received = ""
           const socket = connect({ host: "127.0.0.1", port: Number(new URL(url).port) }, () => socket.write(text))
-          socket.on("data", (data) => (said += data.toString()))
+          socket.on("data", (data) => (received += data.toString()))
           socket.on("error", () => {})
-          socket.on("close", () => resolve(said))
+          socket.on("close", () => resolve(received))
           setTimeout(() => socket.destroy(), options.hangUpAfterMillis)
         })
     )
@@ -162,8 +162,8 @@ describeWithFakeProvider("Bad input", (it) => {
         ["NONSENSE\r\n\r\n", /HTTP/],
         [`POST ${chatPath} HTTP/1.1\r\nhost: x\r\ncontent-length: nine\r\n\r\n`, /HTTP/]
       ] as const) {
-        const said = yield* overSocket(text, { hangUpAfterMillis: 1_000 })
-        const [head = "", body = ""] = said.split("\r\n\r\n")
+        const received = yield* overSocket(text, { hangUpAfterMillis: 1_000 })
+        const [head = "", body = ""] = received.split("\r\n\r\n")
         assert.match(head, /^HTTP\/1\.1 400 /)
         assert.match(head, /x-request-id: [0-9a-f-]{36}/i)
         assertError({ status: 400, text: body }, 400, "invalid_request", message)

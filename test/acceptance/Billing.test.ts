@@ -142,25 +142,25 @@ describeGateway("Billing", (it) => {
       const gateway = yield* TestGateway
       const sql = yield* SqlClient.SqlClient
       const tenant = yield* gateway.tenant("1")
-      const crowd = [
+      const kinds = [
         "",
         "[fault:length 300]",
         "[fault:500 once]",
         "[fault:length 50] [fault:cut after=9]",
         "[fault:400]"
       ]
-      const asked = crowd.flatMap((fault, kind) =>
+      const bodies = kinds.flatMap((fault, kind) =>
         ["gpt-4.1-mini", "claude-sonnet-5", "svc-auto", "gpt-4.1-nano"].flatMap((model) =>
           [false, true].map((stream) => ({ ...hello, model, stream, messages: [user(`${fault} Kind ${kind}.`)] }))
         )
       )
-      yield* Effect.forEach(asked, (body) => gateway.chat(body, as(tenant)), { concurrency: "unbounded" })
+      yield* Effect.forEach(bodies, (body) => gateway.chat(body, as(tenant)), { concurrency: "unbounded" })
       const balance = yield* settledBalance(tenant.organization)
       const receipts = yield* eventually(
         Effect.map(
           sql<{ readonly cost: string }>`
             SELECT receipt ->> 'cost' AS cost FROM request_log WHERE organization_id = ${tenant.organization}`,
-          (rows) => (rows.length === asked.length ? rows : undefined)
+          (rows) => (rows.length === bodies.length ? rows : undefined)
         ),
         "all receipts"
       )
@@ -169,7 +169,7 @@ describeGateway("Billing", (it) => {
         receipts.reduce((sum, { cost }) => sum + BigInt(cost), 0n)
       )
       const charged = receipts.filter(({ cost }) => cost !== "0").length
-      assert.isTrue(charged > 10 && charged < asked.length)
+      assert.isTrue(charged > 10 && charged < bodies.length)
     })
   )
 
@@ -211,15 +211,15 @@ const leaveAfter = (openai: OpenAI, body: OpenAI.ChatCompletionCreateParamsStrea
   Effect.promise(async () => {
     const stream = await openai.chat.completions.create(body)
     let id = ""
-    let said = ""
+    let whole = ""
     let seen = 0
     for await (const chunk of stream) {
       id = chunk.id
       const text = chunk.choices[0]?.delta.content ?? ""
-      said += text
+      whole += text
       if (text !== "" && ++seen === chunks) break
     }
-    return { id, said }
+    return { id, text: whole }
   })
 
 /** Sends a request that gets no answer, and leaves once it has reached the provider. */
@@ -227,7 +227,7 @@ const hangUp = Effect.fnUntraced(function* (tenant: Tenant, body: object) {
   const gateway = yield* TestGateway
   const provider = yield* FakeProvider
   const controller = new AbortController()
-  const asked = fetch(`${gateway.url}/v1/chat/completions`, {
+  const answered = fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
     signal: controller.signal,
     headers: { ...as(tenant), "content-type": "application/json" },
@@ -235,7 +235,7 @@ const hangUp = Effect.fnUntraced(function* (tenant: Tenant, body: object) {
   }).catch(() => undefined)
   const call = yield* awaited(provider.arrival(), "the call of the provider")
   controller.abort()
-  yield* Effect.promise(() => asked)
+  yield* Effect.promise(() => answered)
   return call
 })
 
@@ -266,7 +266,7 @@ describeWithFakeProvider("A client that leaves", (it) => {
       const tenant = yield* gateway.tenant("1")
       const chunks = words(500).map((content) => Fake.openaiChunk({ content }))
       provider.script(Fake.streams([role, ...chunks], { everyMillis: 5, ending: "open" }))
-      const { id, said } = yield* leaveAfter(tenant.openai, { ...hello, stream: true }, 20)
+      const { id, text } = yield* leaveAfter(tenant.openai, { ...hello, stream: true }, 20)
       const { aborted } = yield* awaited(provider.arrival(), "the call of the provider")
       yield* awaited(aborted, "the end of the provider's connection")
       const receipt = yield* receiptOf(id, tenant)
@@ -274,7 +274,7 @@ describeWithFakeProvider("A client that leaves", (it) => {
       assert.isTrue(receipt.at("tokens.estimated"))
       const charged = credit - (yield* settledBalance(tenant.organization))
       assertExplained(receipt, charged)
-      assert.lengthOf(said.split(" "), 21)
+      assert.lengthOf(text.split(" "), 21)
       // What was in flight when the client left counts as delivered; 500 words would be far more.
       assert.isAtLeast(Number(receipt.at("tokens.output")), 20)
       assert.isBelow(Number(receipt.at("tokens.output")), 400)

@@ -335,15 +335,15 @@ describeWithFakeProvider(
             { role: "assistant", content: null, tool_calls: [called] },
             { role: "tool", tool_call_id: "call_1", content: [part("The result. END OF PREFIX", "5m")] }
           ]
-          const asked = (question: string, more: Json = {}) =>
+          const sentWith = (question: string, more: Json = {}) =>
             sentFor({ model, tools, messages: [...prefix, user(question)], session_id: "s", ...more })
-          const one = yield* asked("One?")
+          const one = yield* sentWith("One?")
           const end = one.text.indexOf("END OF PREFIX") + "END OF PREFIX".length
           assert.isAbove(end, system.length)
-          for (const other of [yield* asked("Another, longer question?"), yield* asked("One?")])
+          for (const other of [yield* sentWith("Another, longer question?"), yield* sentWith("One?")])
             assert.strictEqual(other.text.slice(0, end), one.text.slice(0, end))
           // Tools and system prompt precede the conversation in every provider's cache, wherever they are in the body.
-          const streamed = yield* asked("And streamed?", { stream: true })
+          const streamed = yield* sentWith("And streamed?", { stream: true })
           for (const part of ["tools", "system", "systemInstruction"])
             assert.deepStrictEqual(JSON.stringify(streamed.body[part]), JSON.stringify(one.body[part]))
           assert.strictEqual(streamed.text.slice(0, end), one.text.slice(0, end))
@@ -366,9 +366,9 @@ describeGateway(
         Effect.gen(function* () {
           const gateway = yield* TestGateway
           const model = modelsOf(protocol)[0]?.id
-          const told = [{ role: "system", content: [part(`${system} For ${protocol}.`, "5m")] }]
+          const prefix = [{ role: "system", content: [part(`${system} For ${protocol}.`, "5m")] }]
           const details = yield* Effect.forEach(["One?", "Two?"], (question) =>
-            Effect.map(gateway.chat({ model, messages: [...told, user(question)] }), (reply) => {
+            Effect.map(gateway.chat({ model, messages: [...prefix, user(question)] }), (reply) => {
               assert.strictEqual(reply.status, 200, reply.text)
               return reply.at("usage.prompt_tokens_details") as Json
             })

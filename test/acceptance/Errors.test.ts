@@ -170,8 +170,8 @@ describeWithFakeProvider("Errors", (it) => {
         internal_error: gateway.chat(body)
       }
       const ids = new Set<string | null>()
-      for (const [code, asked] of Object.entries(replyOf)) {
-        const reply = yield* asked
+      for (const [code, request] of Object.entries(replyOf)) {
+        const reply = yield* request
         assertError(reply, Reflect.get(errorTable, code), code)
         ids.add(reply.headers.get("x-request-id"))
       }

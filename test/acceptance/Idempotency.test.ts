@@ -68,9 +68,9 @@ describeGateway("A request with an Idempotency-Key", (it) => {
         const tenant = yield* gateway.tenant("1")
         const body = { model: "gpt-4.1-mini", stream, messages: [user("[fault:stall 1s] Wait for me.")] }
         const headers = keyed(tenant)
-        const asked = Effect.timed(gateway.chat(body, headers))
+        const timed = Effect.timed(gateway.chat(body, headers))
         const replies = yield* Effect.all(
-          Array.from({ length: 20 }, () => asked),
+          Array.from({ length: 20 }, () => timed),
           { concurrency: "unbounded" }
         )
         const answers = replies.map(([, reply]) => reply)
@@ -313,14 +313,14 @@ describeWithFakeProvider("An attempt under an Idempotency-Key", (it) => {
       const tenant = yield* gateway.tenant("1")
       provider.script(Fake.streams([role, word, word, Fake.openaiChunk({}, "stop"), "data: [DONE]\n\n"]))
       const headers = { "Idempotency-Key": randomUUID() }
-      const said = Effect.promise(async () => {
+      const chunks = Effect.promise(async () => {
         const chunks = []
         const stream = await tenant.openai.chat.completions.create({ ...hello, stream: true }, { headers })
         for await (const chunk of stream) chunks.push(chunk)
         return chunks
       })
-      const first = yield* said
-      assert.deepStrictEqual(yield* said, first)
+      const first = yield* chunks
+      assert.deepStrictEqual(yield* chunks, first)
       assert.strictEqual(first.map((chunk) => chunk.choices[0]?.delta.content ?? "").join(""), "word word ")
       assert.lengthOf(provider.received, 1)
     })

@@ -170,9 +170,9 @@ describeGateway(
 
       it.effect(`ends before a stop sequence [${protocol}: stop]`, () =>
         Effect.gen(function* () {
-          const said = yield* ask({ model, messages: [user("One two three")], stop: [" simulated", "nowhere"] })
-          assert.strictEqual(said.at("choices.0.message.content"), "This is the sandbox, a")
-          assert.strictEqual(said.at("choices.0.finish_reason"), "stop")
+          const reply = yield* ask({ model, messages: [user("One two three")], stop: [" simulated", "nowhere"] })
+          assert.strictEqual(reply.at("choices.0.message.content"), "This is the sandbox, a")
+          assert.strictEqual(reply.at("choices.0.finish_reason"), "stop")
         })
       )
 

@@ -75,14 +75,14 @@ const recordings: { readonly [name: string]: ReadonlyArray<string> } = {
   "in no time": ["-r", "16000", "trim", "0", "0.001"]
 }
 
-const said = "It is two dollars and fifty cents."
+const transcript = "It is two dollars and fifty cents."
 
 /** The answer to the upload of a file from the directory. */
 const upload = Effect.fnUntraced(function* (name: string) {
   const content = readFileSync(inDirectory(name))
-  const reply = yield* transcribe([audioPart({ filename: name, content }), field("prompt", `[say:${said}]`)])
+  const reply = yield* transcribe([audioPart({ filename: name, content }), field("prompt", `[say:${transcript}]`)])
   assert.strictEqual(reply.status, 200, reply.text)
-  assert.strictEqual(reply.at("text"), said)
+  assert.strictEqual(reply.at("text"), transcript)
   return { bytes: content.length, seconds: Number(reply.at("usage.seconds")) }
 })
 

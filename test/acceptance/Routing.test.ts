@@ -150,8 +150,8 @@ describeGateway(
     it.effect("ignores the text beside an image", () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway
-        const ask = (words: string) =>
-          Effect.map(gateway.chat({ messages: [user(words), { role: "user", content: [image] }] }), (reply) => reply)
+        const ask = (text: string) =>
+          Effect.map(gateway.chat({ messages: [user(text), { role: "user", content: [image] }] }), (reply) => reply)
         const [simple, demanding] = [yield* ask("Hi"), yield* ask(String(hard[0]?.content))]
         assert.strictEqual(simple.at("model"), demanding.at("model"))
         assert.deepStrictEqual((yield* receiptOf(simple.at("id"))).at("routing.demand"), {})

@@ -11,8 +11,8 @@ import { describeGateway, type Reply, type Tenant, TestGateway, usd } from "../s
 import { type Fields, transcribe, transcribeWith, transcriptionPath } from "../support/Transcription.ts"
 
 const credit = usd("1")
-const said = "The toll is two dollars."
-const prompt = `[say:${said}]`
+const transcript = "The toll is two dollars."
+const prompt = `[say:${transcript}]`
 
 const parsed = (reply: Reply): Json => JSON.parse(reply.text)
 
@@ -32,7 +32,7 @@ describeGateway("A transcription", (it) => {
       assert.strictEqual(reply.status, 200, reply.text)
       assert.match(String(reply.headers.get("content-type")), /^application\/json/)
       const { text, usage, ...others } = parsed(reply)
-      assert.deepStrictEqual([text, others], [said, {}])
+      assert.deepStrictEqual([text, others], [transcript, {}])
       const input = Number(at(usage, "input_tokens"))
       const output = Number(at(usage, "output_tokens"))
       assert.deepStrictEqual(usage, {
@@ -81,7 +81,7 @@ describeGateway("A transcription", (it) => {
       for (const model of ["gpt-transcribe", "gemini-2.5-flash"]) {
         const reply = yield* transcribeWith({ prompt, model })
         assert.strictEqual(reply.status, 200, reply.text)
-        assert.strictEqual(reply.at("text"), said)
+        assert.strictEqual(reply.at("text"), transcript)
         assert.strictEqual((yield* receiptFor(reply)).at("model"), model)
       }
       assertError(yield* transcribeWith({ model: "nobody-1" }), 400, "invalid_model", /nobody-1/)
@@ -125,14 +125,14 @@ describeGateway("A transcription", (it) => {
           chunking_strategy: "auto"
         })
       )
-      assert.strictEqual(whole.text, said)
+      assert.strictEqual(whole.text, transcript)
       const { usage } = whole
       if (usage?.type !== "tokens") return assert.fail("usage by the token")
       assert.strictEqual(usage.total_tokens, usage.input_tokens + usage.output_tokens)
       const text = yield* Effect.promise(() =>
         openai.audio.transcriptions.create({ file, model: "gpt-4o-transcribe", prompt, response_format: "text" })
       )
-      assert.strictEqual<unknown>(text, said)
+      assert.strictEqual<unknown>(text, transcript)
       const error = yield* refusal(() =>
         openai.audio.transcriptions.create({ file, model: "whisper-1", response_format: "srt" })
       )
@@ -145,7 +145,7 @@ describeGateway("A transcription", (it) => {
       const gateway = yield* TestGateway
       const tenant = yield* gateway.tenant("1")
       const reply = yield* transcribeWith({ prompt: `[fault:500 first] ${prompt}` }, as(tenant))
-      assert.deepStrictEqual([reply.status, reply.at("text")], [200, said], reply.text)
+      assert.deepStrictEqual([reply.status, reply.at("text")], [200, transcript], reply.text)
       const spent = costOf(parsed(reply))
       const failed = yield* transcribeWith({ prompt: "[fault:500]", model: "gemini-2.5-flash" }, as(tenant))
       assertError(failed, 500, "internal_error", /Nothing was charged/)
@@ -213,7 +213,7 @@ describeGateway("A transcription with an Idempotency-Key", (it) => {
       }
       assert.strictEqual(yield* settledBalance(tenant.organization), spent)
       const chat = yield* gateway.chat({ messages: [{ role: "user", content: "hi" }] }, headers)
-      assert.strictEqual(chat.status, 200, "the key of one endpoint says nothing at another")
+      assert.strictEqual(chat.status, 200, "the idempotency key of one endpoint does not matter at another")
     })
   )
 

@@ -1,5 +1,5 @@
 /**
- * The tables of the documents that the code knows best. A Markdown file says where such a table belongs with the
+ * The tables in the documents whose content the code declares. A Markdown file says where such a table belongs with the
  * comments `<!-- NAME:start -->` and `<!-- NAME:end -->`; `GeneratedTables.test.ts` compares what is between them with
  * what the code declares, and writes it when `UPDATE_DOCS` is set. Every table must be in some document, in whichever
  * it may be.
@@ -111,7 +111,7 @@ export const tables: { readonly [name: string]: () => string } = {
 
 const marked = /<!-- ([\w-]+):start -->[\s\S]*?<!-- \1:end -->/g
 
-/** The names of the tables that a document has room for, in their order. */
+/** The names of the tables in a document, in their order. */
 export const tablesIn = (text: string): ReadonlyArray<string> =>
   Array.from(text.matchAll(marked), ([, name = ""]) => name)
 

@@ -74,7 +74,7 @@ export const targetOf = (name: string, contextWindow = 1_000, model = name): Tar
   return { model: served, endpoint }
 }
 
-/** As if the ledger had granted it. */
+/** A proof of a hold, as the ledger gives it. */
 export const held = heldRequestId(requestId("018f0000-0000-7000-8000-000000000001"))
 
 export const request: ChatRequest = {
@@ -119,7 +119,11 @@ const targetsLayer = Layer.effectContext(
       received: (target) => endpointOf(target).received,
       arrival: (target) => Effect.promise(() => endpointOf(target).arrival()),
       aborted: (target) =>
-        Effect.promise(() => endpointOf(target).received.at(-1)?.aborted ?? Promise.reject(new Error("no call"))),
+        Effect.promise(async () => {
+          const endpoint = endpointOf(target)
+          const { aborted } = endpoint.received.at(-1) ?? (await endpoint.arrival())
+          return aborted
+        }),
       connections: () => server.connections
     }).pipe(
       Context.add(
@@ -146,9 +150,9 @@ const reasons: { readonly [status: number]: FailureReason } = {
   451: { _tag: "Refused" }
 }
 
-/** Answers are `{"text","finish"}`, streams the same in pieces and then `[DONE]`. */
+/** An answer is `{"text","finish"}`. A stream has events with either of them, and then `[DONE]`. */
 export const protocol: Protocol = {
-  // The table is of no interest here: nothing reads it but the compiler.
+  // Nothing reads the table of fields in these tests.
   fields: {} as Protocol["fields"],
   takesImageUrls: true,
   encode: (call) => Result.succeed({ path: "", headers: {}, body: { stream: call.stream } }),
@@ -199,18 +203,18 @@ export const quick = {
   silence: Duration.millis(200)
 }
 
-/** The same protocol under every name. */
+/** The same protocol under the name of each real one. */
 const everywhere = (one: Protocol): Record<ChatProtocolName, Protocol> =>
-  // Every name is there, because the list of names is what it is made from.
+  // The cast is safe: the record is made from the list of all names.
   Object.fromEntries(chatProtocolNames.map((name) => [name, one])) as Record<ChatProtocolName, Protocol>
 
 export const testLayer = (limits: Partial<Failover.FailoverLimits> = {}, timeouts = quick) =>
   layerOf(everywhere(protocol), ImageFetch.layer(), limits, timeouts)
 
-/** With the real protocols, so that the script has to speak them. */
+/** With the real protocols, which the behaviours have to follow. */
 export const realLayer = () => layerOf(protocols, ImageFetch.layer(), {}, quick)
 
-/** For a protocol that takes images as bytes, loaded by `inlined`. */
+/** For a protocol that takes images as bytes only, which `inlined` loads. */
 export const bytesOnlyLayer = (inlined: ImageFetch["Service"]["inlined"]) =>
   layerOf(
     everywhere({ ...protocol, takesImageUrls: false }),
@@ -220,13 +224,13 @@ export const bytesOnlyLayer = (inlined: ImageFetch["Service"]["inlined"]) =>
   )
 
 const layerOf = (
-  spoken: Record<ChatProtocolName, Protocol>,
+  named: Record<ChatProtocolName, Protocol>,
   images: Layer.Layer<ImageFetch>,
   limits: Partial<Failover.FailoverLimits>,
   timeouts: typeof quick
 ) =>
   Dispatch.layerWith({
-    protocols: spoken,
+    protocols: named,
     timeouts,
     limits: { ...Failover.defaultFailoverLimits, backoff: Duration.millis(5), ...limits }
   }).pipe(

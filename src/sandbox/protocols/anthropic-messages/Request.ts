@@ -64,7 +64,7 @@ export const readRequest = (body: unknown): Result.Result<SimulatedRequest, stri
   if (fault !== undefined) return Result.fail(fault)
   const turns = request.messages.map(({ role, content }) => ({ role, blocks: blocksOf(content) }))
   const last = turns.at(-1)?.blocks ?? []
-  const asked = turns.findLast(({ role, blocks }) => role === "user" && blocks.some(({ type }) => type === "text"))
+  const userTurn = turns.findLast(({ role, blocks }) => role === "user" && blocks.some(({ type }) => type === "text"))
   const result = last.findLast(({ type }) => type === "tool_result")
   const blocks = turns.flatMap((turn) => turn.blocks)
   return Result.succeed({
@@ -73,7 +73,7 @@ export const readRequest = (body: unknown): Result.Result<SimulatedRequest, stri
     messageCount: turns.length,
     promptText: segmentsOf(request).join(""),
     cacheBreakpoints: breakpointsOf(request),
-    lastUserText: asked === undefined ? "" : textOf(asked.blocks.filter(({ type }) => type === "text")),
+    lastUserText: userTurn === undefined ? "" : textOf(userTurn.blocks.filter(({ type }) => type === "text")),
     toolResult: result === undefined ? undefined : resultText(result.content),
     imageCount: blocks.filter(({ type }) => type === "image").length,
     audioCount: 0,

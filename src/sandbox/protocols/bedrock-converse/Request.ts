@@ -101,7 +101,7 @@ export const readRequest = (body: unknown, target: string): Result.Result<Simula
   const fault = faultOf(request)
   if (fault !== undefined) return Result.fail(fault)
   const { messages } = request
-  const asked = messages.findLast(({ role, content }) => role === "user" && content.some((block) => block.text))
+  const userMessage = messages.findLast(({ role, content }) => role === "user" && content.some((block) => block.text))
   const last = messages.at(-1)?.content ?? []
   const result = last.findLast((block) => block.toolResult !== undefined)?.toolResult
   const name = decodeURIComponent(model)
@@ -113,7 +113,7 @@ export const readRequest = (body: unknown, target: string): Result.Result<Simula
       .map(({ text }) => text)
       .join(""),
     cacheBreakpoints: breakpointsOf(request, name),
-    lastUserText: (asked?.content ?? []).map(({ text }) => text ?? "").join(""),
+    lastUserText: (userMessage?.content ?? []).map(({ text }) => text ?? "").join(""),
     toolResult: result && result.content.map(({ text }) => text ?? "").join(""),
     imageCount: messages.flatMap(({ content }) => content.filter(({ image }) => image !== undefined)).length,
     audioCount: 0,

@@ -105,7 +105,7 @@ const faultOfReasoning = ({ messages }: Request): string | undefined => {
 const responseSchemaOf = ({ response_format: format }: Request): JsonObject | undefined =>
   format === undefined || format.type === "text" ? undefined : (format.json_schema?.schema ?? {})
 
-/** Effort, or any of the switches that OpenAI-compatible servers have for it. */
+/** True when the request sets an effort or one of the switches of OpenAI-compatible servers. */
 const wantsReasoning = ({ reasoning_effort: effort, reasoning, thinking }: Request): boolean =>
   (effort ?? "none") !== "none" ||
   (reasoning !== undefined && reasoning !== null && reasoning["enabled"] !== false && reasoning["effort"] !== "none") ||
