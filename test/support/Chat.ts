@@ -49,18 +49,18 @@ export const awaited = <A>(event: Promise<A>, what: string): Effect.Effect<A> =>
     Effect.timeoutOrElse({ duration: "5 seconds", orElse: () => Effect.die(`${what}: not within five seconds`) })
   )
 
-/** Repeats an effect until it gives a value, for what happens soon after an answer. Fails after three seconds. */
+/** Repeats an effect until it gives a value, for what happens soon after an answer. Fails after ten seconds. */
 export const eventually = <A, E, R>(
   attempt: Effect.Effect<A | undefined, E, R>,
   what: string
 ): Effect.Effect<A, E, R> =>
   Effect.gen(function* () {
-    for (let tries = 0; tries < 150; tries++) {
+    for (let tries = 0; tries < 500; tries++) {
       const value = yield* attempt
       if (value !== undefined) return value
       yield* Effect.sleep("20 millis")
     }
-    return assert.fail(`${what}: not within three seconds`)
+    return assert.fail(`${what}: not within ten seconds`)
   })
 
 /** The receipt of a request, once it is stored. */
