@@ -132,6 +132,17 @@ const samples = {
       "test/a/A.ts": "export const Part = 1"
     }
   },
+  uniqueFileNames: {
+    breaks: { "src/a/Health.ts": "", "src/b/Health.ts": "", "test/support/Health.ts": "", "src/b/Request.ts": "" },
+    at: ["src/b/Health.ts:1", "test/support/Health.ts:1"],
+    keeps: {
+      "src/a/Health.ts": "",
+      "test/a/Health.test.ts": "",
+      "test/b/Health.test.ts": "",
+      "src/providers/protocols/gemini/Request.ts": "",
+      "src/sandbox/protocols/gemini/Request.ts": ""
+    }
+  },
   specifiers: {
     breaks: { "src/a/A.ts": 'import { b } from "./B"\nimport { c } from "./C.js"\nexport * from ".."' },
     at: ["src/a/A.ts:1", "src/a/A.ts:2", "src/a/A.ts:3"],

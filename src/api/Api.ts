@@ -14,13 +14,13 @@ import {
 } from "effect/http-api"
 
 import type { Caller } from "../domain/Caller.ts"
+import { Transcription, TranscriptionRequestBody } from "./AudioTranscription.ts"
 import { ChatCompletion, ChatCompletionChunk } from "./ChatCompletion.ts"
 import { ChatCompletionRequest } from "./ChatRequest.ts"
 import * as Errors from "./Errors.ts"
 import { Generation } from "./Generation.ts"
 import { Liveness, NotReady, Readiness } from "./Health.ts"
 import { ModelCard, ModelList } from "./Models.ts"
-import { Transcription, TranscriptionRequestBody } from "./Transcription.ts"
 
 /** Whose API key the current request carries. */
 export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()("tollgate/api/Api/CurrentCaller") {}

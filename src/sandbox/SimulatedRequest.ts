@@ -13,7 +13,7 @@ export interface OfferedTool {
 }
 
 /** A prefix of the prompt that the client marked for caching. */
-export interface CacheBreakpoint {
+export interface MarkedPrefix {
   /** The model and everything before the mark, as text. */
   readonly prefix: string
   readonly ttl: "5m" | "1h"
@@ -36,7 +36,7 @@ export interface SimulatedRequest {
   /** Everything that counts as prompt, as text. */
   readonly promptText: string
   /** In the order of the prompt. */
-  readonly cacheBreakpoints: ReadonlyArray<CacheBreakpoint>
+  readonly cacheBreakpoints: ReadonlyArray<MarkedPrefix>
   readonly lastUserText: string
   /** The result of a tool, when the conversation ends with one. */
   readonly toolResult: string | undefined

@@ -18,7 +18,7 @@ import {
 } from "../support/fake-provider/FakeProvider.ts"
 import { audioPart, field } from "../support/Multipart.ts"
 import { describeWithFakeProvider, type Reply, type Tenant, TestGateway } from "../support/TestGateway.ts"
-import { transcribe } from "../support/Transcription.ts"
+import { transcribe } from "../support/TranscriptionForms.ts"
 
 const secret = "the pelican flies at midnight"
 const body = { model: "gpt-4o-mini", messages: [{ role: "user", content: secret }] }

@@ -14,7 +14,7 @@ import { audioExtensions } from "../../src/domain/Transcription.ts"
 import { audioPart, field } from "../support/Multipart.ts"
 import { dataDirectory } from "../support/TestDatabase.ts"
 import { layerGateway } from "../support/TestGateway.ts"
-import { transcribe } from "../support/Transcription.ts"
+import { transcribe } from "../support/TranscriptionForms.ts"
 
 const sentence = "The toll for this bridge is two dollars and fifty cents. Please have it ready."
 

@@ -6,7 +6,7 @@ import { audit } from "../../src/audit/Audit.ts"
 import { as, costOf, receiptOf, settledBalance } from "../support/Chat.ts"
 import { audioPart, silence } from "../support/Multipart.ts"
 import { describeGateway, type Reply, type Tenant, TestGateway, usd } from "../support/TestGateway.ts"
-import { fieldParts, transcribe } from "../support/Transcription.ts"
+import { fieldParts, transcribe } from "../support/TranscriptionForms.ts"
 
 const credit = usd("1")
 const millisPerHour = 3_600_000n

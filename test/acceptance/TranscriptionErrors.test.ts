@@ -8,7 +8,7 @@ import { maxFileBytes } from "../../src/http/audio/TranscriptionForm.ts"
 import { as, refusal, settledBalance } from "../support/Chat.ts"
 import { audioPart, field, type PartSpec, silence } from "../support/Multipart.ts"
 import { describeGateway, type Reply, TestGateway, usd } from "../support/TestGateway.ts"
-import { fieldParts, transcribe, transcribeWith, transcriptionPath } from "../support/Transcription.ts"
+import { fieldParts, transcribe, transcribeWith, transcriptionPath } from "../support/TranscriptionForms.ts"
 
 const secret = "the pelican flies at midnight"
 const prompt = field("prompt", secret)

@@ -8,7 +8,7 @@ import { toFile } from "openai"
 import { as, at, costOf, type Json, receiptOf, refusal, settledBalance } from "../support/Chat.ts"
 import { audioPart, field, multipart, silence } from "../support/Multipart.ts"
 import { describeGateway, type Reply, type Tenant, TestGateway, usd } from "../support/TestGateway.ts"
-import { type Fields, transcribe, transcribeWith, transcriptionPath } from "../support/Transcription.ts"
+import { type Fields, transcribe, transcribeWith, transcriptionPath } from "../support/TranscriptionForms.ts"
 
 const credit = usd("1")
 const transcript = "The toll is two dollars."

@@ -14,7 +14,7 @@ import { as, refusal, settledBalance } from "../support/Chat.ts"
 import { audioPart, field, type Multipart, multipart, type PartSpec } from "../support/Multipart.ts"
 import { dataDirectory } from "../support/TestDatabase.ts"
 import { layerGateway, type Reply, type Tenant, TestGateway, usd } from "../support/TestGateway.ts"
-import { transcribe, transcribeWith, transcriptionPath } from "../support/Transcription.ts"
+import { transcribe, transcribeWith, transcriptionPath } from "../support/TranscriptionForms.ts"
 
 const maxUploads = 2
 const megabyte = 1024 * 1024

@@ -12,7 +12,7 @@ import { defaultFailoverLimits } from "../../src/providers/dispatch/FailoverRule
 import { defaultTimeouts } from "../../src/providers/transport/Timeouts.ts"
 import { bandWidth } from "../../src/routing/Ranking.ts"
 import { pinLifetime } from "../../src/routing/SessionPins.ts"
-import { pages } from "./Pages.ts"
+import { pages } from "./DocumentPages.ts"
 
 const seconds = (duration: Duration.Duration): string => `${Duration.toSeconds(duration)} seconds`
 const minutes = (duration: Duration.Duration): string => `${Duration.toMinutes(duration)} minutes`

@@ -10,7 +10,7 @@ import { errorTable } from "../../src/api/Errors.ts"
 import { variables } from "../../src/Config.ts"
 import { runCommand } from "../support/Commands.ts"
 import { publishedFiles, readText, root } from "../support/SourceTree.ts"
-import { anchorsOf, codeSpansOf, linksOf, manual, type Page, pageOf, pages } from "./Pages.ts"
+import { anchorsOf, codeSpansOf, linksOf, manual, type Page, pageOf, pages } from "./DocumentPages.ts"
 
 const assertNone = (faults: ReadonlyArray<string>): void => assert.strictEqual(faults.join("\n"), "")
 

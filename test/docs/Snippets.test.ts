@@ -7,7 +7,7 @@ import { hasProgram, type Outcome, runShell } from "../support/Commands.ts"
 import { readText } from "../support/SourceTree.ts"
 import { dataDirectory } from "../support/TestDatabase.ts"
 import { layerGateway, TestGateway } from "../support/TestGateway.ts"
-import { type Block, manual, pageOf, pages } from "./Pages.ts"
+import { type Block, manual, pageOf, pages } from "./DocumentPages.ts"
 
 /** Every command loads the program anew, on a machine that may be busy with other suites. */
 const commandsTimeout = 120_000

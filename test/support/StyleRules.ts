@@ -217,6 +217,20 @@ const homonyms = (tree: SourceTree): ReadonlyArray<string> => {
   )
 }
 
+const baseName = (path: string): string => path.slice(path.lastIndexOf("/") + 1)
+
+/** Files that share their name with an earlier one. The names of tests may recur: a test is named for its file. */
+const repeatedFileNames = (tree: SourceTree): ReadonlyArray<string> => {
+  const first = new Map<string, string>()
+  return tree.flatMap(({ path }) => {
+    const name = baseName(path)
+    const other = first.get(name)
+    if (name.endsWith(".test.ts") || recurringFile.test(path)) return []
+    if (other === undefined) first.set(name, path)
+    return other === undefined ? [] : [`${path}:1: ${other} has the same name`]
+  })
+}
+
 const mentions = (node: Node, name: string): boolean =>
   (node.type === "Identifier" && node["name"] === name) || children(node).some((child) => mentions(child, name))
 
@@ -242,6 +256,7 @@ export const rules = {
   }),
   cycles: { says: "no circular imports", check: importCycles },
   homonyms: { says: "an exported name means one thing", check: (tree) => homonyms(tree.filter(isShipped)) },
+  uniqueFileNames: { says: "a file name means one thing", check: (tree) => repeatedFileNames(tree) },
   specifiers: perFile("relative imports name the file they mean", function* (file) {
     for (const { line, specifier, target } of file.imports)
       if (target && !/\.(ts|json)$/.test(target)) yield [line, `write the extension of ${specifier}`]

@@ -11,12 +11,12 @@ import type { Demand, DemandModel } from "../../src/routing/Demand.ts"
 import { rankModels, shortfall } from "../../src/routing/Ranking.ts"
 import { chatCategory } from "./ChatCategories.ts"
 import { countRow, emptyStatistics, groupScores, type ModelGroups, modelGroupsOf } from "./DatasetStatistics.ts"
-import { chatCategoryOf } from "./Labels.ts"
 import { areaUnderCurve, type Outcome, quantile } from "./Metrics.ts"
 import { poolModelsOf, type PoolRow } from "./ModelPool.ts"
 import { heldOutWrappers, withOtherOptionMarks, withTypos, withWrapper } from "./Perturbations.ts"
 import { datasetOf, type Row, rowsOf } from "./Rows.ts"
 import { type SeededRandom, seededRandom } from "./SeededRandom.ts"
+import { chatCategoryOf } from "./TrainingLabels.ts"
 
 /** The profiles of two made-up models to route between: a strong model, and an open model of the next lower class. */
 const flatProfile = (skill: number, exceptions: { readonly [A in Axis]?: number }): Profile =>

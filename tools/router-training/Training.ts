@@ -17,12 +17,12 @@ import {
   groupScores,
   modelGroupsOf
 } from "./DatasetStatistics.ts"
-import { chatCategoryOf, chatGainOf, type SkillTargets, skillTargetsOf, wordProblemGain } from "./Labels.ts"
 import { exampleOf, learnDifficulty, type Learner, learnSkills, makeLearner, quantise, skillsOf } from "./Learner.ts"
 import { gsm8kDifficultyOf } from "./OwnLabels.ts"
 import { perturbed, trainingWrappers, withExamples } from "./Perturbations.ts"
 import { datasetOf, mayTrainOn, type Row, rowKeyOf, rowsOf } from "./Rows.ts"
 import { hashOfText, type SeededRandom, seededRandom } from "./SeededRandom.ts"
+import { chatCategoryOf, chatGainOf, type SkillTargets, skillTargetsOf, wordProblemGain } from "./TrainingLabels.ts"
 
 export interface TrainingOptions {
   readonly directories: ReadonlyArray<string>

@@ -17,7 +17,7 @@ import {
 import type { JsonObject } from "../../domain/JsonObject.ts"
 import { type AudioExtension, audioExtensions, type AudioFile, isLanguageCode } from "../../domain/Transcription.ts"
 import { parseJsonObject } from "../edge/JsonBody.ts"
-import { isLabel, labelRule, maxCallNameLength, maxEndUserIdLength } from "../edge/Labels.ts"
+import { isLabel, labelRule, maxCallNameLength, maxEndUserIdLength } from "../edge/RequestLabels.ts"
 import { type UploadedForm, maxFormBytes, type FormPart, type PartLimit } from "./UploadForm.ts"
 
 /** 25 MiB, which is what the providers mean by their limit of 25 MB. */

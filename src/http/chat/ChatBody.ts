@@ -9,7 +9,7 @@ import { InvalidCallName, InvalidModel, InvalidRequest, UnsupportedParameter } f
 import type { JsonObject } from "../../domain/JsonObject.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
 import { parseJsonObject } from "../edge/JsonBody.ts"
-import { isLabel, labelRule, maxCallNameLength } from "../edge/Labels.ts"
+import { isLabel, labelRule, maxCallNameLength } from "../edge/RequestLabels.ts"
 import { cacheTtlOf, chatInputOf, type RequestContext } from "./ChatInputFromWire.ts"
 
 export type BodyError = InvalidRequest | InvalidModel | InvalidCallName | UnsupportedParameter

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 
 import { chatCategory, isChatCategory, sharesAmong } from "../../../tools/router-training/ChatCategories.ts"
-import { chatCategoryOf, chatGainOf, skillTargetsOf } from "../../../tools/router-training/Labels.ts"
+import { chatCategoryOf, chatGainOf, skillTargetsOf } from "../../../tools/router-training/TrainingLabels.ts"
 
 const categories = ["coding", "writing", "roleplay", "fermi", "common-sense", "translation", "smalltalk", "agentic"]
 

@@ -18,7 +18,7 @@ import { canReason } from "../shared/Sampling.ts"
 import { splitSystem } from "../shared/Turns.ts"
 import { wireIds } from "../shared/WireIds.ts"
 import type { CacheBreakpoint, FunctionCallItem, FunctionCallOutputItem, InputContent, InputItem } from "./Body.ts"
-import { returnedReasoningItems } from "./Reasoning.ts"
+import { returnedReasoningItems } from "./ReasoningItems.ts"
 
 /** What the messages of one request have in common. */
 interface MessageContext {

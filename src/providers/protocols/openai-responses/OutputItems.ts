@@ -14,7 +14,7 @@ import {
   reasoningItemRef,
   reasoningTextDetail,
   summaryDetail
-} from "./Reasoning.ts"
+} from "./ReasoningItems.ts"
 
 type ItemType = "message" | "reasoning" | "function_call"
 export type TextKind = "text" | "refusal" | "summary" | "reasoning" | "arguments"

@@ -5,7 +5,7 @@
 import { Option, Result, Schema } from "effect"
 
 import { thinkingSignature } from "../../Digest.ts"
-import { type CacheBreakpoint, type SimulatedRequest, requestedSchema } from "../../SimulatedRequest.ts"
+import { type MarkedPrefix, type SimulatedRequest, requestedSchema } from "../../SimulatedRequest.ts"
 
 const Record = Schema.Record(Schema.String, Schema.Unknown)
 const CacheControl = Schema.optional(
@@ -131,7 +131,7 @@ const markedSegments = (request: Request) =>
     ...request.messages.flatMap(({ content }) => blocksOf(content))
   ].map(({ cache_control: control, ...block }) => ({ text: JSON.stringify(block), control: control ?? undefined }))
 
-const breakpointsOf = (request: Request): ReadonlyArray<CacheBreakpoint> => {
+const breakpointsOf = (request: Request): ReadonlyArray<MarkedPrefix> => {
   let prefix = ""
   const segments = markedSegments(request)
   return segments.flatMap(({ text, control }, index) => {

@@ -5,7 +5,7 @@
 import { Option, Result, Schema } from "effect"
 
 import { thinkingSignature } from "../../Digest.ts"
-import { type CacheBreakpoint, type SimulatedRequest, requestedSchema } from "../../SimulatedRequest.ts"
+import { type MarkedPrefix, type SimulatedRequest, requestedSchema } from "../../SimulatedRequest.ts"
 
 const Record = Schema.Record(Schema.String, Schema.Unknown)
 const CachePoint = Schema.Struct({
@@ -179,7 +179,7 @@ const segmentsOf = ({ messages, system, toolConfig }: Request): ReadonlyArray<Se
   }))
 ]
 
-const breakpointsOf = (request: Request, model: string): ReadonlyArray<CacheBreakpoint> => {
+const breakpointsOf = (request: Request, model: string): ReadonlyArray<MarkedPrefix> => {
   let prefix = ""
   return segmentsOf(request).flatMap(({ point, text }) => {
     prefix += text
