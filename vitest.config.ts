@@ -14,7 +14,8 @@ export default defineConfig({
     pool: "forks",
     isolate: false,
     maxWorkers: 2,
-    testTimeout: 20_000,
-    hookTimeout: 60_000
+    // These end a test that hangs. They are long because a busy machine is several times slower.
+    testTimeout: 90_000,
+    hookTimeout: 180_000
   }
 })

@@ -166,6 +166,6 @@ onEngines("A model whose first endpoint dies under load", gatewayOn, (it) => {
           "the end of all holds"
         )
       }),
-    30_000
+    120_000
   )
 })

@@ -37,7 +37,7 @@ it.live(
       const body = yield* Effect.promise(() => response.text())
       assert.include(body, '"code":"internal_error"')
     }),
-  { timeout: 20_000 }
+  { timeout: 90_000 }
 )
 
 it.live(
@@ -56,5 +56,5 @@ it.live(
       assert.deepInclude(chunks.at(-1)?.["error"], { code: "internal_error" })
       assert.deepInclude(chunks.at(-1)?.["usage"], { cost: 0 })
     }),
-  { timeout: 20_000 }
+  { timeout: 90_000 }
 )

@@ -121,7 +121,7 @@ const gateway = Layer.unwrap(
   Effect.map(dataDirectory, (directory) => layerGateway({ DATA_DIR: directory, MAX_UPLOADS: String(maxUploads) }))
 )
 
-layer(gateway, { excludeTestServices: true, timeout: "20 seconds" })("An upload [embedded]", (it) => {
+layer(gateway, { excludeTestServices: true, timeout: "90 seconds" })("An upload [embedded]", (it) => {
   it.effect("of exactly 25 MiB is transcribed, and one byte more is too large", () =>
     Effect.gen(function* () {
       const { key } = yield* (yield* TestGateway).tenant("1")

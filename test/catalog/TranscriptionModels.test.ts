@@ -131,9 +131,8 @@ describe("transcription models of a catalog file", () => {
     }
   )
 
-  it("load from the example in the README", () => {
-    const [, example = ""] = /### The catalog[^]*?```json\n([^]*?)```/.exec(readText("README.md") ?? "") ?? []
-    const { models, providers } = Result.getOrThrow(loadCatalog(example))
+  it("load from the example that the manual shows", () => {
+    const { models, providers } = Result.getOrThrow(loadCatalog(readText("examples/catalog/own-servers.json")))
     assert.deepStrictEqual(
       ["whisper-local", "llama-local"].map((id) => models.get(id)?.kind),
       ["transcription", "chat"]
