@@ -28,7 +28,7 @@ export const orAccessUnavailable = <A, R>(
   effect: Effect.Effect<A, SqlError.SqlError, R>
 ): Effect.Effect<A, AccessError, R> => Effect.mapError(effect, accessUnavailable)
 
-/** The same for a statement that writes a name, which has to be unique: a duplicate is `NameTaken`. */
+/** Does the same for a statement that writes a unique name: a duplicate becomes `NameTaken`. */
 export const orNameTaken =
   (name: string) =>
   <A, R>(effect: Effect.Effect<A, SqlError.SqlError, R>): Effect.Effect<A, AccessError, R> =>

@@ -22,6 +22,7 @@ interface Limits {
   readonly revoked_at: Date | null
 }
 
+/** What is read of a key to authenticate a request with it. */
 export interface CallerRow extends Limits {
   readonly id: string
   readonly organization_id: string
@@ -29,6 +30,7 @@ export interface CallerRow extends Limits {
   readonly environment_id: string
 }
 
+/** What is read of a key to show it to its owner. */
 export interface KeyRow extends Limits {
   readonly id: string
   readonly environment_id: string
@@ -44,11 +46,11 @@ export interface ApiKey {
   readonly name: string
   /** The first characters of the key, by which its owner can recognise it. */
   readonly displayPrefix: string
-  /** `undefined`: all. */
+  /** `undefined` allows every endpoint. */
   readonly endpoints: ReadonlyArray<EndpointName> | undefined
-  /** `undefined`: all. */
+  /** `undefined` allows every model. */
   readonly models: ReadonlyArray<ModelId> | undefined
-  /** `undefined`: the default of the gateway. */
+  /** `undefined` means that the gateway's default applies. */
   readonly requestsPerMinute: number | undefined
   readonly createdAtMillis: number
   readonly expiresAtMillis: number | undefined

@@ -25,20 +25,20 @@ const cacheLifetime = Duration.seconds(1)
 const lookupTimeout = Duration.seconds(1)
 /** Longer text cannot be a key and is not worth hashing. */
 const maxKeyLength = 512
-/** How much of a key is stored as text for its owner to recognise it: so many characters, but at most this share. */
+/** How many characters of a key are stored as text, for its owner to recognise it; and never more than this share. */
 const displayedLength = 11
 const displayedShare = 1 / 4
 
 export interface NewKey {
   readonly environment: EnvironmentId
   readonly name: string
-  /** Left out: all endpoints. */
+  /** Every endpoint is allowed if this is left out. */
   readonly endpoints?: ReadonlyArray<EndpointName> | undefined
-  /** Left out: all models. */
+  /** Every model is allowed if this is left out. */
   readonly models?: ReadonlyArray<ModelId> | undefined
-  /** Left out: the default of the gateway. */
+  /** The gateway's default applies if this is left out. */
   readonly requestsPerMinute?: number | undefined
-  /** Left out: never. */
+  /** The key never expires if this is left out. */
   readonly expiresAtMillis?: number | undefined
 }
 
@@ -112,7 +112,7 @@ export class ApiKeys extends Context.Service<
   )
 }
 
-/** In hexadecimal, so that it can be the key of a cache. */
+/** The hash is hexadecimal text, so that it can be the key of a cache. */
 const hashOf = (secret: Redacted.Redacted): string => hash("sha256", Redacted.value(secret))
 
 const displayPrefixOf = (secret: Redacted.Redacted): string => {

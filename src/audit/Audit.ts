@@ -20,7 +20,7 @@ const snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 /** Printed as JSON by `tollgate ledger verify --json`, so its names must not change. */
 export interface AuditReport {
   readonly accounts: number
-  /** Open at the moment of the snapshot. */
+  /** The number of holds that were open at the moment of the snapshot. */
   readonly holds: number
   readonly receipts: number
   readonly charges: number

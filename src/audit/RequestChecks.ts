@@ -32,6 +32,7 @@ export const checks = {
 
 export type CheckName = keyof typeof checks
 
+/** One way in which the records of one request, or one account, are wrong. */
 export interface Finding {
   readonly check: CheckName
   readonly organization: OrganizationId
@@ -62,6 +63,7 @@ export interface RequestRecords {
 
 type Fault = Pick<Finding, "check" | "expected" | "found">
 
+/** Everything that is wrong with the money of one request; empty if its records agree. */
 export const checkRequest = (records: RequestRecords): ReadonlyArray<Finding> => {
   const { charges, holds, request } = records
   const organization = records.organization ?? charges[0]?.organization ?? holds[0]

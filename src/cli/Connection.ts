@@ -9,6 +9,7 @@ import { settings } from "../Config.ts"
 import { Database } from "../sql/Database.ts"
 import * as DataDirectory from "../sql/DataDirectory.ts"
 
+/** There is no database to read. `message` tells the operator what to do. */
 export class NoDatabase extends Data.TaggedError("NoDatabase")<{ readonly message: string }> {}
 
 const notFound = (dataDir: string) =>
@@ -21,6 +22,7 @@ const inUse = (dataDir: string) =>
       "stop that gateway and run this again. On PostgreSQL this runs beside working gateways"
   })
 
+/** Fails with `NoDatabase` if there is none, or if a running gateway has the embedded one open. */
 export const connectionLayer = Layer.unwrap(
   Effect.gen(function* () {
     const { dataDir, url } = (yield* settings).database

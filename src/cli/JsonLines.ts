@@ -16,6 +16,7 @@ export type JsonLine = Result.Result<string, RequestTooLarge>
 /** The beginning of the current line; `undefined` once the line is too long, while its end is searched. */
 type Pending = string | undefined
 
+/** The lines of `text`, which may be split anywhere. A line that is too long becomes an error, and reading goes on. */
 export const jsonLines = <E, R>(text: Stream.Stream<string, E, R>): Stream.Stream<JsonLine, E, R> =>
   Stream.mapAccumArray(
     text,

@@ -52,6 +52,7 @@ interface ReplayedRequest {
 
 type Routing = NonNullable<Receipt["routing"]>
 
+/** The totals of a replay. `add` each logged request in order of age. */
 export class ReplayTotals {
   private readonly catalog: Catalog["Service"]
   private readonly router: Router["Service"]

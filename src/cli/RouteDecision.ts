@@ -12,18 +12,21 @@ import type { Ranking } from "../routing/Ranking.ts"
 import type { Router } from "../routing/Router.ts"
 import type { RoutingRequest } from "../routing/RoutingRequest.ts"
 
+/** A ranking and how long it took. */
 export interface Decision {
   readonly ranking: Ranking
   /** Time taken by prediction and ranking, without reading the body. */
   readonly latencyMillis: number
 }
 
+/** What a decision is made with. `allowed` is the model allowlist of the API key to assume. */
 export interface RouteDecider {
   readonly router: Router["Service"]
   readonly clock: Clock.Clock
   readonly allowed?: RoutingRequest["allowed"]
 }
 
+/** The decision for a request body, or the error that the gateway would answer it with. */
 export const decide = (body: string, { allowed, clock, router }: RouteDecider): Result.Result<Decision, BodyError> =>
   Result.map(readChatBody(body, { autoModel: "", sessionHeader: undefined }), (input) => {
     const reasoning = normalise(input.reasoning, { routed: true })

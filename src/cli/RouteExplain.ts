@@ -1,6 +1,6 @@
 /**
- * `tollgate route explain`: one decision of the router, explained to a person. Demand, requirements, every candidate
- * with its shortfall, and every excluded model with the reason.
+ * `tollgate route explain`: one decision of the router, explained to a person. It shows the demand, the requirements,
+ * every candidate with its shortfall, and every excluded model with the reason.
  */
 import { Clock, Console, Data, Effect, Layer, Option, Result, Stdio, Stream } from "effect"
 import { Command, Flag } from "effect/cli"

@@ -5,6 +5,7 @@
 import type { FailureReason } from "./Failure.ts"
 import type { EndpointId, ModelId } from "./Ids.ts"
 
+/** An attempt that answered, failed or was skipped. */
 export interface Attempt {
   readonly model: ModelId
   readonly endpoint: EndpointId

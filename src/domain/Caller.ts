@@ -11,10 +11,10 @@ export interface Caller {
   readonly organization: OrganizationId
   readonly project: ProjectId
   readonly environment: EnvironmentId
-  /** `undefined`: all. */
+  /** `undefined` allows every endpoint. */
   readonly endpoints: ReadonlySet<EndpointName> | undefined
-  /** `undefined`: all. */
+  /** `undefined` allows every model. */
   readonly models: ReadonlySet<ModelId> | undefined
-  /** `undefined`: the default of the gateway. */
+  /** `undefined` means that the gateway's default applies. */
   readonly requestsPerMinute: number | undefined
 }

@@ -7,10 +7,12 @@
 import type { ReasoningDetail, ToolCall } from "./Conversation.ts"
 import type { Usage } from "./Usage.ts"
 
+/** OpenAI's names for why a completion ended. */
 export const finishReasons = ["stop", "length", "tool_calls", "content_filter"] as const
-/** Why a completion ended, as OpenAI names it. A completion that failed has no reason: it is a `Failure`. */
+/** Why a completion ended. A completion that failed has no reason: it is a `Failure`. */
 export type FinishReason = (typeof finishReasons)[number]
 
+/** One event of a completion, in the order in which the provider sent it. */
 export type CompletionEvent =
   | { readonly type: "text"; readonly text: string }
   /** Reasoning as text for people; the `detail` events hold what must be sent back to the provider. */
@@ -21,11 +23,12 @@ export type CompletionEvent =
   | { readonly type: "tool"; readonly index: number; readonly id: string; readonly name: string }
   /** The next piece of the arguments of tool call `index`, which are JSON text. */
   | { readonly type: "arguments"; readonly index: number; readonly fragment: string }
-  /** There may be several; the last one counts. */
+  /** A completion may have several of these; the last one counts. */
   | { readonly type: "usage"; readonly usage: Usage }
-  /** There is exactly one, unless the answer is broken. */
+  /** A completion has exactly one of these, unless it is broken. */
   | { readonly type: "finish"; readonly reason: FinishReason }
 
+/** A whole answer. Text that the provider did not send is empty. */
 export interface Completion {
   readonly content: string
   readonly refusal: string
@@ -54,7 +57,7 @@ export const isOutput = (event: CompletionEvent): boolean => {
   }
 }
 
-/** The whole answer. Details that continue each other are joined into one. */
+/** Joins events into the whole answer. Details that continue each other are joined into one. */
 export const fold = (events: Iterable<CompletionEvent>): Completion => {
   let content = ""
   let refusal = ""

@@ -9,16 +9,19 @@ export interface CacheControl {
   readonly ttl: "5m" | "1h"
 }
 
+/** Text in a message of any role. */
 export interface TextPart {
   readonly type: "text"
   readonly text: string
   readonly cacheControl?: CacheControl
 }
 
+/** An image, by reference or inline. */
 export interface ImagePart {
   readonly type: "image"
   /** `https://…`, `http://…` or `data:<mime>;base64,<data>`. */
   readonly url: string
+  /** How closely the model should look, in OpenAI's terms: `low`, `high` or `auto`. */
   readonly detail?: string
 }
 
@@ -26,6 +29,7 @@ export interface ImagePart {
 export const audioFormats = ["mp3", "wav", "m4a", "webm", "ogg", "flac", "opus"] as const
 export type AudioFormat = (typeof audioFormats)[number]
 
+/** A recording. */
 export interface AudioPart {
   readonly type: "audio"
   /** The bytes of the file in base64. */
@@ -33,8 +37,10 @@ export interface AudioPart {
   readonly format: AudioFormat
 }
 
+/** A part of a message; the contract decides which roles may contain which parts. */
 export type ContentPart = TextPart | ImagePart | AudioPart
 
+/** A call that the model made. A `ToolMessage` with its id has the result. */
 export interface ToolCall {
   readonly id: string
   readonly name: string
@@ -48,6 +54,7 @@ export interface ToolCall {
  */
 export type ReasoningDetail = { readonly [key: string]: unknown }
 
+/** Instructions, from messages with the role `system` or `developer`. */
 export interface SystemMessage {
   readonly role: "system"
   readonly content: ReadonlyArray<TextPart>
@@ -58,6 +65,7 @@ export interface UserMessage {
   readonly content: ReadonlyArray<ContentPart>
 }
 
+/** An earlier answer of a model, which the client sends back. */
 export interface AssistantMessage {
   readonly role: "assistant"
   readonly content: ReadonlyArray<TextPart>
@@ -66,6 +74,7 @@ export interface AssistantMessage {
   readonly reasoningDetails: ReadonlyArray<ReasoningDetail>
 }
 
+/** The result of a tool call. */
 export interface ToolMessage {
   readonly role: "tool"
   readonly toolCallId: string
@@ -74,16 +83,18 @@ export interface ToolMessage {
 
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
+/** A function that the client lets the model call. */
 export interface Tool {
   readonly name: string
   readonly description?: string
-  /** JSON Schema of the arguments. */
+  /** The JSON Schema of the arguments. */
   readonly parameters: { readonly [key: string]: unknown }
 }
 
 /** Whether and which tool the model has to call; the object form forces the named tool. */
 export type ToolChoice = "auto" | "none" | "required" | { readonly name: string }
 
+/** The format of the answer: plain text, any JSON object, or JSON that conforms to a schema. */
 export type ResponseFormat =
   | { readonly type: "text" }
   | { readonly type: "json_object" }
@@ -110,7 +121,7 @@ export interface ChatRequest {
   readonly stop: ReadonlyArray<string>
   readonly frequencyPenalty?: number
   readonly presencePenalty?: number
-  /** Automatic caching of the whole prompt. */
+  /** The lifetime of automatic caching of the whole prompt, if it is requested. */
   readonly cacheControl?: CacheControl
   readonly promptCacheKey?: string
   readonly promptCacheRetention?: string

@@ -4,6 +4,7 @@
  */
 import { Data, type Duration } from "effect"
 
+/** Why an attempt failed, by what may help against it. */
 export type FailureReason =
   /**
    * Overload, a timeout, the network, a 5xx, a broken stream, an error inside a 200: another target may well answer.
@@ -52,8 +53,10 @@ const policies = {
   Refused: { retrySame: false, failOver: false, providerFault: false }
 } as const satisfies Record<FailureReason["_tag"], FailurePolicy>
 
+/** What may follow this failure. It depends on the reason alone. */
 export const policyOf = (failure: Failure): FailurePolicy => policies[failure.reason._tag]
 
+/** A failure after which another attempt may succeed. */
 export const transient = (
   kind: Extract<FailureReason, { _tag: "Transient" }>["kind"],
   message: string,

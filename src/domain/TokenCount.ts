@@ -98,9 +98,10 @@ const classOf = (code: number): CharacterClass => {
     if (code >= 48 && code <= 57) return "digit"
     return code <= 32 ? "space" : "mark"
   }
-  // From accented Latin, Greek and Cyrillic over Hebrew, Arabic and the scripts of India to Georgian.
+  // This range has accented Latin, Greek, Cyrillic, Hebrew, Arabic, the scripts of India, Georgian and others.
   if (code >= 0xc0 && code < 0x1100) return "alphabetic"
-  // Kana, ideographs and Hangul. Surrogates too, because an emoji has two code units and takes two or three tokens.
+  // This range has kana, ideographs and Hangul. It has surrogates too, because an emoji, which consists of two of them,
+  // takes two or three tokens.
   if (code >= 0x2e80 && code <= 0xdfff) return "ideograph"
   return "mark"
 }

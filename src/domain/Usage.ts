@@ -23,6 +23,7 @@ export interface Usage {
   readonly audioMillis?: number
 }
 
+/** The usage of an answer that consumed nothing. */
 export const none: Usage = {
   input: 0,
   cacheRead: 0,

@@ -8,16 +8,18 @@ import type { Effect } from "effect"
 import type { EndpointName } from "../domain/Caller.ts"
 import type { OrganizationId, RequestId } from "../domain/Ids.ts"
 
+/** A request with an `Idempotency-Key`. The key belongs to an organization and an endpoint. */
 export interface IdempotentRequest {
   readonly organization: OrganizationId
   readonly endpoint: EndpointName
   readonly key: string
-  /** What the answer depends on. Stored only as a hash. */
+  /** The content that repeats are compared by. Only its hash is stored. */
   readonly body: Uint8Array
   /** The id of this request itself, which is not always the one that it is answered under. */
   readonly request: RequestId
 }
 
+/** An answer as it was sent: plain, or the whole text of a stream. */
 export interface RecordedAnswer {
   readonly contentType: string
   readonly body: Uint8Array
@@ -47,6 +49,7 @@ export interface Replay {
   readonly answer: RecordedAnswer
 }
 
+/** Why a repeat gets neither a claim nor a replay. */
 export type Conflict =
   /** The key was used with another body. */
   | { readonly _tag: "Conflict"; readonly reason: "different_body" }

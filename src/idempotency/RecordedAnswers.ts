@@ -15,6 +15,7 @@ import { deleteExpired } from "../sql/Expiry.ts"
 import { type AnswerRow, makeAnswerTable } from "./AnswerTable.ts"
 import type { Claim, Conflict, IdempotentRequest, Replay, RequestOutcome } from "./IdempotentRequest.ts"
 
+/** The database did not answer, so it is not known whether the key was used before. */
 export class RecordedAnswersError extends Data.TaggedError("RecordedAnswersError")<{ readonly cause: unknown }> {}
 
 export class RecordedAnswers extends Context.Service<

@@ -1,4 +1,4 @@
-/** The one error of the ledger. What failed with it had no effect, or one that is undone without the caller's help. */
+/** The one error of the ledger. A call that failed with it had no effect, or its effect is undone automatically. */
 import { Data } from "effect"
 
 export class LedgerError extends Data.TaggedError("LedgerError")<{

@@ -7,7 +7,7 @@ import { min, type Picodollars } from "../domain/Money.ts"
 import type { ReasoningTier } from "../domain/Reasoning.ts"
 import { none, type Usage } from "../domain/Usage.ts"
 
-/** The output tokens to expect of a request without a limit of its own, by reasoning tier. */
+/** The output tokens to expect of a request that sets no limit, by reasoning tier. */
 export type DefaultOutputTokens = { readonly [T in ReasoningTier]: number }
 
 export const defaultOutputTokens: DefaultOutputTokens = { none: 1_024, low: 2_048, high: 8_192 }

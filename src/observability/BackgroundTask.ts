@@ -4,9 +4,10 @@
  */
 import { type Duration, Effect, type Fiber, Schedule, type Scope } from "effect"
 
+/** What to run, how often, and what to log when it fails. */
 export interface BackgroundTask<E, R> {
   readonly run: Effect.Effect<unknown, E, R>
-  /** From the end of one run to the start of the next. */
+  /** The time from the end of one run to the start of the next. */
   readonly every: Duration.Input
   /** By default the first run comes after one interval. */
   readonly startAtOnce?: boolean
@@ -14,7 +15,7 @@ export interface BackgroundTask<E, R> {
   readonly failureMessage: string
 }
 
-/** Starts the task. It ends with its scope, or when its fiber is interrupted. */
+/** Starts the task, which ends with its scope or when its fiber is interrupted. */
 export const repeatInBackground = <E, R>({
   every,
   failureMessage,

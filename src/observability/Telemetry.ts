@@ -8,7 +8,7 @@ import { Otlp } from "effect/observability"
 
 export interface TelemetryOptions {
   readonly logLevel: LogLevel.LogLevel
-  /** Base URL of an OTLP/HTTP collector. */
+  /** The base URL of an OTLP/HTTP collector; without one, only logs are written. */
   readonly otlpEndpoint: Option.Option<string>
 }
 

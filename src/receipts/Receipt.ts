@@ -35,6 +35,7 @@ export interface RoutingFeatures {
   readonly session?: string
 }
 
+/** The receipt of one request, whether it was charged or not. */
 export interface Receipt {
   readonly id: RequestId
   readonly organization: OrganizationId
@@ -72,7 +73,7 @@ export interface Receipt {
   readonly attempts: ReadonlyArray<Attempt>
   /** What was charged; absent when nothing was. */
   readonly usage?: Usage
-  /** True when some of the usage is the gateway's own count or rests on an estimated length of audio. */
+  /** True when some of the usage is the gateway's own count or is derived from an estimated length of audio. */
   readonly usageEstimated: boolean
   readonly catalogVersion: string
   /** The price that was in force, in picodollars per token by bucket; `audioHour`, if present, per hour of audio. */

@@ -65,6 +65,7 @@ const Usage = Schema.Struct({
   audioMillis: Schema.optionalKey(Schema.Finite)
 })
 
+/** The schema of the stored JSON. Receipts of all earlier versions must decode. */
 export const StoredReceipt = Schema.Struct({
   id: Ids.RequestId,
   organization: Ids.OrganizationId,

@@ -1,6 +1,7 @@
 /**
- * Surface features of a text: what it looks like, whatever its words, in a few numbers between 0 and about 1. Length,
- * share of digits, punctuation, scripts. They transfer from one kind of text to another better than words do.
+ * Surface features of a text: what it looks like, whatever its words, in a few numbers between 0 and about 1. They
+ * measure its length, digits, punctuation and scripts, and transfer from one kind of text to another better than words
+ * do.
  */
 import { kindNumber } from "./Characters.ts"
 import type { TextFeatures } from "./TextFeatures.ts"

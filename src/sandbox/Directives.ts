@@ -5,7 +5,7 @@
  */
 
 interface DirectiveDocumentation {
-  /** Examples, as a user writes them. */
+  /** Examples of the directive, as a user writes it. */
   readonly forms: ReadonlyArray<string>
   readonly effect: string
 }

@@ -40,11 +40,11 @@ export interface SimulatedProtocol<Frame extends FrameBytes = string> {
   readonly path: `/${string}`
   /** The beginning of `path` that belongs to a provider's base URL. */
   readonly basePath: `/${string}`
-  /** The media type of a stream. Default: server-sent events. */
+  /** The media type of a stream. It is that of server-sent events if this is left out. */
   readonly streamMediaType?: string
   /**
-   * Reads a request, or fails with the message of a strict provider that refuses it. `body`: JSON or a form; `target`:
-   * path and query of the request; `account`: the API key it came with.
+   * Reads a request, or fails with the message of a strict provider that refuses it. `body` is JSON or a form, `target`
+   * the path and query of the request, and `account` the API key that it came with.
    */
   readonly readRequest: (body: unknown, target: string, account?: string) => Result.Result<SimulatedRequest, string>
   /** The body of a plain response. */

@@ -16,6 +16,7 @@ import * as DataDirectory from "./DataDirectory.ts"
 import { migrate, requireMigrated, type SchemaMismatch } from "./Migrations.ts"
 import { connectTo } from "./PgliteWire.ts"
 
+/** Which database to open, and how. */
 export interface DatabaseOptions {
   readonly url?: Redacted.Redacted | undefined
   /** The data directory of the embedded database, which is used if there is no URL. */

@@ -8,6 +8,7 @@ import { SqlClient } from "effect/sql"
 import { repeatInBackground } from "../observability/BackgroundTask.ts"
 import { currentTimestamp } from "./Timestamp.ts"
 
+/** A table with a column `expires_at`, and how to delete its expired rows. */
 export interface ExpiringTable {
   readonly table: string
   /** The columns of its primary key. */
@@ -26,7 +27,7 @@ export const deleteExpired = Effect.fnUntraced(function* ({
 }: ExpiringTable): Effect.fn.Return<void, never, SqlClient.SqlClient | Scope.Scope> {
   const sql = yield* SqlClient.SqlClient
   const columns = sql.csv(key.map((column) => sql`${sql(column)}`))
-  /** Whether there may be more. */
+  /** Deletes one batch, and returns whether there may be more rows to delete. */
   const deleteBatch = Effect.gen(function* () {
     const now = yield* currentTimestamp
     const deleted = yield* sql`
