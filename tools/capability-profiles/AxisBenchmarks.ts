@@ -39,7 +39,7 @@ const Curve = Schema.NonEmptyArray(Schema.Tuple([Schema.Finite, Level])).check(
   )
 )
 
-/** Figures are percentages, except for the ratings of LMArena. By name. */
+/** The calibration curves by name. Figures are percentages, except for the ratings of LMArena. */
 export const calibrationCurves: ReadonlyMap<string, CalibrationCurve> = new Map(
   Object.entries(Schema.decodeUnknownSync(Schema.Record(Schema.String, Curve))(curvesFile))
 )

@@ -5,7 +5,7 @@
  * is a fault: a profile from half of the sources would look like any other.
  */
 
-/** By source, then by row (the name of a model in that source), then by column. */
+/** Benchmark figures by source, then by row (the name of a model in that source), then by column. */
 export type Figures = { readonly [S in SourceName]: ReadonlyMap<string, ReadonlyMap<string, number>> }
 
 type Row = { readonly [column: string]: string }
@@ -17,7 +17,7 @@ interface Source {
   readonly file: string
   /** All figures of the file. Several figures of one row and column count as their mean. */
   readonly read: (text: string) => Iterable<Entry>
-  /** What a figure is multiplied by to get a percentage. Default: 1. */
+  /** What a figure is multiplied by to get a percentage; 1 if this is left out. */
   readonly unit?: number
 }
 

@@ -16,7 +16,7 @@ export const Row = Schema.Struct({
   licence: Schema.optional(Schema.String),
   labels: Schema.optional(Schema.Array(Schema.String)),
   category: Schema.optional(Schema.String),
-  /** Of chat: 1, any model answers it well; 3, usual for its category; 5, only the best models answer it well. */
+  /** For chat: 1 if any model answers it well, 3 if it is usual for its category, 5 if only the best models do. */
   grade: Schema.optional(Schema.Literals([1, 2, 3, 4, 5])),
   /** Rows of one cluster are similar and stay in one fold. */
   cluster: Schema.optional(Schema.String),

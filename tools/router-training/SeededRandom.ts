@@ -3,7 +3,7 @@
  */
 
 export interface SeededRandom {
-  /** From 0 up to, but not including, 1. */
+  /** A number from 0 up to, but not including, 1. */
   readonly next: () => number
   /** An integer from 0 up to, but not including, `count`. */
   readonly nextBelow: (count: number) => number
