@@ -29,6 +29,7 @@ const maxKeyLength = 512
 const displayedLength = 11
 const displayedShare = 1 / 4
 
+/** A key to be issued. */
 export interface NewKey {
   readonly environment: EnvironmentId
   readonly name: string
@@ -42,6 +43,7 @@ export interface NewKey {
   readonly expiresAtMillis?: number | undefined
 }
 
+/** A key that has just been issued, with its secret. */
 export interface IssuedKey {
   readonly id: ApiKeyId
   /** The key itself. It cannot be read again later. */

@@ -20,6 +20,7 @@ export const firstOrganization = organizationId("00000000-0000-7000-8000-0000000
 /** The advisory lock under which one of several replicas that start together sets up the database. */
 const bootstrapLock = 7_110_001
 
+/** The first organization's key and credit, and what to do with a generated key. */
 export interface BootstrapOptions {
   /** The first key. One is generated if this is left out. */
   readonly apiKey?: Redacted.Redacted | undefined

@@ -8,6 +8,7 @@ import { RateLimiter } from "effect/persistence"
 
 import type { Caller } from "../domain/Caller.ts"
 
+/** The bucket of the key is empty. */
 export class RateLimited extends Data.TaggedError("RateLimited")<{
   readonly limit: number
   /** How long until the next request of this key will pass. */

@@ -63,11 +63,11 @@ export class ReplayTotals {
   /** When the first and the last of these requests began, as ISO 8601 in UTC. */
   span: { readonly from: string; readonly to: string } | undefined = undefined
   replayed = 0
-  /** Not replayed: direct calls, transcriptions, and requests refused before a model was chosen. */
+  /** Requests that are not replayed: direct calls, transcriptions, and those refused before a model was chosen. */
   notRouted = 0
-  /** Not replayed: logged by a version that logged no features, or features on other axes. */
+  /** Requests that are not replayed: their version logged no features, or features on other axes. */
   withoutFeatures = 0
-  /** Not replayed: the receipt could not be decoded. */
+  /** Requests that are not replayed: their receipt cannot be decoded. */
   unreadable = 0
   /** Requests that another model would answer now, or no model (`unanswerable`). */
   changed = 0

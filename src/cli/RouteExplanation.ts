@@ -19,9 +19,10 @@ interface ExplainedCandidate extends Candidate {
   readonly shortfalls: ReadonlyArray<readonly [Axis, number]>
 }
 
+/** A decision with all that its reader needs to follow it. */
 export interface Explanation extends Decision {
   readonly candidates: ReadonlyArray<ExplainedCandidate>
-  /** The reasoning tier was relaxed, because it left no candidate. */
+  /** Whether the reasoning tier was relaxed, because it left no candidate. */
   readonly tierRelaxed: boolean
 }
 
@@ -134,7 +135,7 @@ const needsText = (needs: Requirements, tierRelaxed: boolean): string =>
     ...(needs.structuredOutput ? ["a JSON schema"] : [])
   ].join("; ")
 
-/** One line for each reason. */
+/** The excluded models, with one line for each reason. */
 const excludedText = (excluded: Ranking["excluded"]): ReadonlyArray<string> => {
   const byReason = new Map<Exclusion, Array<ModelId>>()
   for (const { model, reason } of excluded) byReason.set(reason, [...(byReason.get(reason) ?? []), model])

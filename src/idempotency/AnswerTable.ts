@@ -19,7 +19,7 @@ export interface AnswerRow {
   /** Whether this request has claimed the key now. */
   readonly claimed: boolean
   readonly same_body: boolean
-  /** The id to answer under. */
+  /** The id that the request is answered under. */
   readonly request_id: string
   readonly outcome: "answered" | "too_large" | "client_left" | null
   readonly content_type: string | null

@@ -28,6 +28,7 @@ export interface Hold {
   readonly settle: (actual: Picodollars) => Effect.Effect<void>
 }
 
+/** The amounts of an account, in picodollars. Their sum is the sum of its journal entries. */
 export interface Balance {
   /** What can be spent: settled money minus open holds. May be negative. */
   readonly available: Picodollars

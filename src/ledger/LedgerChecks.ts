@@ -33,6 +33,7 @@ export interface StrayHold {
   readonly amount: Picodollars
 }
 
+/** The result of one check. */
 export interface LedgerCheck<Row> {
   /** How many accounts or holds were checked. */
   readonly checked: number

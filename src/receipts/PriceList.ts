@@ -20,6 +20,7 @@ const Rates = Schema.Struct({
   audioHour: Schema.optionalKey(StoredPicodollars)
 })
 
+/** The schema of a stored price. A change must still decode every price that was ever stored. */
 export const StoredPrice = Schema.Struct({
   rates: Rates,
   tiers: Schema.Array(Schema.Struct({ abovePromptTokens: Schema.Finite, rates: Rates })),

@@ -36,6 +36,7 @@ const lost = Metric.counter("request_log_lost_total", {
   incremental: true
 })
 
+/** Why a receipt cannot be read. */
 export class RequestLogError extends Data.TaggedError("RequestLogError")<{
   /** `Unreadable`: stored by a version whose format this one does not understand. */
   readonly reason: "Unavailable" | "Unreadable"

@@ -9,6 +9,7 @@ import { type ReasoningTier, reasoningTierOf } from "../domain/Reasoning.ts"
 import { audioTokens } from "../domain/TokenCount.ts"
 import type { Demand, DemandModel } from "./Demand.ts"
 
+/** A request to be routed. */
 export interface RoutingRequest {
   readonly request: ChatRequest
   /** Estimated size of the prompt in tokens. */
@@ -33,6 +34,7 @@ export interface Requirements {
   readonly outputLimit: number | undefined
 }
 
+/** Everything that models are ranked by. */
 export interface RequestFeatures {
   readonly needs: Requirements
   /** `undefined` for a conversation with images or audio, whose demand is not predicted. */

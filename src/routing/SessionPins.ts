@@ -14,6 +14,7 @@ import { type ModelId, modelId, type OrganizationId } from "../domain/Ids.ts"
 import { deleteExpired } from "../sql/Expiry.ts"
 import { timestamp } from "../sql/Timestamp.ts"
 
+/** A session of one organization. Two organizations may use the same session id. */
 export interface Session {
   readonly organization: OrganizationId
   /** The session id as the client sent it. Only its hash is stored. */

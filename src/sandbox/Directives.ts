@@ -10,6 +10,7 @@ interface DirectiveDocumentation {
   readonly effect: string
 }
 
+/** Every directive, with what it does, as `docs/failover.md` lists them. */
 export const directives: ReadonlyArray<DirectiveDocumentation> = [
   { forms: ["[fault:429]", "[fault:500]", "[fault:503]"], effect: "Answers with this status, from 400 to 599." },
   { forms: ["[fault:429 retry-after=2]"], effect: "The same, with a `retry-after` of 2 seconds." },
@@ -38,6 +39,7 @@ export const directives: ReadonlyArray<DirectiveDocumentation> = [
   }
 ]
 
+/** The faults that the sandbox can inject. */
 export const faultNames = [
   "status",
   "overloaded",
@@ -55,6 +57,7 @@ export const faultNames = [
 ] as const
 export type FaultName = (typeof faultNames)[number]
 
+/** A fault that a message asks for, with its parameters. */
 export interface Fault {
   readonly name: FaultName
   /** The HTTP status, for `status` only. */
@@ -69,9 +72,10 @@ export interface Fault {
   readonly model: string | undefined
 }
 
+/** What the directives of a message ask for. */
 export interface Directives {
   readonly faults: ReadonlyArray<Fault>
-  /** Names of the tools to call. */
+  /** The names of the tools to call. */
   readonly calls: ReadonlyArray<string>
   /** The text to answer with. */
   readonly text: string | undefined

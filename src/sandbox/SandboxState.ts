@@ -14,6 +14,7 @@ const maxEntries = 10_000
 const messageLifetime = Duration.minutes(1)
 const cacheLifetimes = { "5m": Duration.minutes(5), "1h": Duration.hours(1) } as const
 
+/** The memory of one running sandbox. */
 export interface SandboxState {
   /** The faults of a message that apply at this endpoint, now. */
   readonly applyingFaults: (faults: ReadonlyArray<Fault>, context: FaultContext) => Effect.Effect<ReadonlyArray<Fault>>

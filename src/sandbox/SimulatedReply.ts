@@ -19,16 +19,18 @@ export interface PromptTokens {
 export const totalPromptTokens = (tokens: PromptTokens): number =>
   tokens.fresh + tokens.cacheRead + tokens.cacheWrite5m + tokens.cacheWrite1h
 
+/** A tool call that the sandbox makes. */
 export interface ReplyToolCall {
-  /** Without the prefix that a protocol puts before it. */
+  /** The protocol puts its own prefix before it. */
   readonly id: string
   readonly name: string
-  /** As JSON. */
+  /** A JSON object as text. */
   readonly arguments: string
 }
 
+/** A reply in no particular wire format. */
 export interface SimulatedReply {
-  /** Without the prefix that a protocol puts before it. */
+  /** The protocol puts its own prefix before it. */
   readonly id: string
   readonly createdSeconds: number
   /** One element for each token. */
@@ -52,6 +54,7 @@ export interface ReplyContext {
   readonly createdSeconds: number
 }
 
+/** The reply to a request. */
 export const replyTo = (
   request: SimulatedRequest,
   { directives, promptTokens, createdSeconds }: ReplyContext

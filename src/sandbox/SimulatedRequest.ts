@@ -6,6 +6,7 @@ import { Option, Schema } from "effect"
 
 import type { JsonObject } from "../domain/JsonObject.ts"
 
+/** A tool that the request offers. */
 export interface OfferedTool {
   readonly name: string
   /** The JSON Schema of its arguments. */
@@ -31,11 +32,11 @@ export interface UploadedAudio {
 export interface SimulatedRequest {
   readonly model: string
   readonly stream: boolean
-  /** Messages in the conversation. */
+  /** The number of messages in the conversation. */
   readonly messageCount: number
   /** Everything that counts as prompt, as text. */
   readonly promptText: string
-  /** In the order of the prompt. */
+  /** The cached prefixes, in the order of the prompt. */
   readonly cacheBreakpoints: ReadonlyArray<MarkedPrefix>
   readonly lastUserText: string
   /** The result of a tool, when the conversation ends with one. */

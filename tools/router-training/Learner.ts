@@ -119,7 +119,7 @@ const update = (weights: Float32Array, squares: Float32Array, index: number, gra
   weights[index] = weight - (learningRate * (gradient + skillRegularisation * weight)) / (1e-4 + Math.sqrt(total))
 }
 
-/** An example for difficulty, with its target, the gain of a strong model over a weak one. */
+/** An example for learning difficulty. Its target is the gain of a strong model over a weak one. */
 export interface DifficultyStep {
   readonly example: Example
   readonly skills: Float64Array

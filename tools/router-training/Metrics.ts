@@ -1,6 +1,6 @@
 /** Metrics of routers: pure functions of predictions and outcomes. */
 
-/** One prompt: the router's score, which is higher the more a strong model should gain, and how two models did. */
+/** The scores of two models on one prompt, and that of the router: higher where a strong model should gain more. */
 export interface Outcome {
   readonly score: number
   readonly strong: number
