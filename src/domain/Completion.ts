@@ -12,7 +12,7 @@ export const finishReasons = ["stop", "length", "tool_calls", "content_filter"] 
 /** Why a completion ended. A completion that failed has no reason: it is a `Failure`. */
 export type FinishReason = (typeof finishReasons)[number]
 
-/** One event of a completion, in the order in which the provider sent it. */
+/** One event of a completion. */
 export type CompletionEvent =
   | { readonly type: "text"; readonly text: string }
   /** Reasoning as text for people; the `detail` events hold what must be sent back to the provider. */

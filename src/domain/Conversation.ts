@@ -21,7 +21,7 @@ export interface ImagePart {
   readonly type: "image"
   /** `https://…`, `http://…` or `data:<mime>;base64,<data>`. */
   readonly url: string
-  /** How closely the model should look, in OpenAI's terms: `low`, `high` or `auto`. */
+  /** How closely the model should look, as the client wrote it. OpenAI knows `low`, `high` and `auto`. */
   readonly detail?: string
 }
 

@@ -65,7 +65,7 @@ const Usage = Schema.Struct({
   audioMillis: Schema.optionalKey(Schema.Finite)
 })
 
-/** The schema of the stored JSON. Receipts of all earlier versions must decode. */
+/** The schema of the stored JSON. A stored receipt that does not decode is reported as unreadable. */
 export const StoredReceipt = Schema.Struct({
   id: Ids.RequestId,
   organization: Ids.OrganizationId,

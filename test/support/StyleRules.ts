@@ -31,8 +31,7 @@ const arrows: Record<string, ReadonlyArray<string>> = {
   idempotency: storing,
   providers: ["domain", "catalog", "Config", "observability"],
   gateway: ["domain", "catalog", ...capabilities, "Config", "observability"],
-  http: [...edge, "dashboard"],
-  dashboard: ["domain", "api", "Config", "observability"],
+  http: edge,
   sandbox: ["domain", "catalog", "Config"],
   sql: ["domain", "Config", "observability"],
   observability: ["domain", "Config"],
@@ -41,7 +40,7 @@ const arrows: Record<string, ReadonlyArray<string>> = {
   audit: ["domain", "catalog", "ledger", "receipts", "sql"],
   // Audits and balances are read from the database itself: they work when no gateway runs, and trust none that does.
   cli: [...edge, "http", "audit", "sql"],
-  main: [...edge, "http", "dashboard", "sandbox", "sql"]
+  main: [...edge, "http", "sandbox", "sql"]
 }
 
 /** Single files that a folder may import from a folder that is closed to it. */
