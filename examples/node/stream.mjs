@@ -15,6 +15,6 @@ const stream = await client.chat.completions.create({
 
 for await (const chunk of stream) {
   process.stdout.write(chunk.choices[0]?.delta.content ?? "")
-  // The last chunk has no choices; it says what the answer used and cost.
+  // The last chunk has the finish reason, and says what the answer used and cost.
   if (chunk.usage) console.log(`\n${chunk.usage.total_tokens} tokens, ${chunk.usage.cost} USD`)
 }

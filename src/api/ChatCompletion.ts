@@ -73,11 +73,14 @@ export const ChatCompletion = Schema.Struct({
   svc: RoutingMetadata
 }).annotate({ identifier: "ChatCompletion" })
 
-/** One `data:` line of a stream. The first and the last chunk have `svc`, the last one has `usage`. */
+/**
+ * One `data:` line of a stream. Every chunk has one choice. The first and the last have `svc`; the last, which is the
+ * one with a finish reason, has `usage`.
+ */
 export const ChatCompletionChunk = Schema.Struct({
   ...base,
   object: Schema.Literal("chat.completion.chunk"),
-  choices: Schema.Array(
+  choices: Schema.Tuple([
     Schema.Struct({
       index: Schema.Literal(0),
       delta: Schema.Struct({
@@ -98,9 +101,9 @@ export const ChatCompletionChunk = Schema.Struct({
         )
       }),
       logprobs: Schema.Null,
-      finish_reason: Schema.NullOr(ChatFinishReason)
+      finish_reason: Schema.NullOr(ChatFinishReason).annotate({ description: "Set on the last chunk alone." })
     })
-  ),
+  ]),
   usage: Schema.optionalKey(CompletionUsage),
   svc: Schema.optionalKey(RoutingMetadata),
   error: Schema.optionalKey(Schema.Struct({ code: Schema.String, message: Schema.String }))

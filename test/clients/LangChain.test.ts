@@ -42,22 +42,30 @@ const answerOf = ({ response_metadata, text, usage_metadata }: Message): ClientA
   cost: at(response_metadata, "usage", "cost")
 })
 
-/** The chunks of a stream, concatenated as LangChain's users do. */
+/**
+ * The chunks of a stream, concatenated as LangChain's users do. The cost is the last chunk's: LangChain repeats the usage
+ * in a chunk of its own, and adds up the numbers in `response_metadata`. `usage_metadata` is counted once.
+ */
 const concatenated = async (stream: AsyncIterable<AIMessageChunk>, onText: (text: string) => void) => {
   let whole: AIMessageChunk | undefined
+  let last: AIMessageChunk | undefined
   for await (const chunk of stream) {
+    last = chunk
     if (chunk.text !== "") onText(chunk.text)
     whole = whole === undefined ? chunk : whole.concat(chunk)
   }
   if (whole === undefined) throw new Error("the stream was empty")
-  return whole
+  return { whole, cost: at(last, "response_metadata", "usage", "cost") }
 }
 
 const client: Client = {
   name: "LangChain",
   complete: async (request) => answerOf(await modelOf(request).invoke(request.prompt, optionsOf(request))),
-  stream: async (request, onText) =>
-    answerOf(await concatenated(await modelOf(request).stream(request.prompt, optionsOf(request)), onText)),
+  stream: async (request, onText) => {
+    const stream = await modelOf(request).stream(request.prompt, optionsOf(request))
+    const { cost, whole } = await concatenated(stream, onText)
+    return { ...answerOf(whole), cost }
+  },
   runTools: async (request, tools, stream) => {
     const own = {
       get_weather: tool(tools.get_weather, { name: "get_weather", schema: weatherInput }),
@@ -67,7 +75,7 @@ const client: Client = {
     const messages: Array<BaseMessage> = [new HumanMessage(request.prompt)]
     for (let turn = 0; turn < 3; turn++) {
       const answer = stream
-        ? await concatenated(await model.stream(messages), () => undefined)
+        ? (await concatenated(await model.stream(messages), () => undefined)).whole
         : await model.invoke(messages)
       if (answer.tool_calls === undefined || answer.tool_calls.length === 0) return answer.text
       messages.push(answer)

@@ -68,6 +68,34 @@ const client: Client = {
 
 describeClient(client, onBothEngines)
 
+onBothEngines.sandbox("A loop that reads choices[0] of every chunk", (it) => {
+  const prompts = {
+    "an answer": "Hello",
+    "a filtered answer": "[fault:refused] No.",
+    "a cut answer": "[fault:length 90] Go."
+  }
+  for (const [name, prompt] of Object.entries(prompts))
+    it.effect(`lives to the end of ${name} and finds all of it in the last chunk`, () =>
+      Effect.gen(function* () {
+        const { openai } = yield* TestGateway
+        const body = { model: "gpt-4o-mini", messages: [user(prompt)], max_completion_tokens: 20 }
+        const finishes = yield* Effect.promise(async () => {
+          const found: Array<string> = []
+          const stream = await openai.chat.completions.create({ ...body, stream: true })
+          for await (const { choices, usage } of stream) {
+            // As Chainlit's example and many other loops have it: without a look at how many choices there are.
+            const [{ delta, finish_reason }] = choices as [OpenAI.ChatCompletionChunk.Choice]
+            assert.strictEqual(finish_reason !== null, usage !== undefined)
+            if (finish_reason !== null) found.push(`${finish_reason} ${JSON.stringify(delta)}`)
+          }
+          return found
+        })
+        assert.lengthOf(finishes, 1)
+        assert.match(finishes[0] ?? "", /^(stop|length|content_filter) \{\}$/)
+      })
+    )
+})
+
 onBothEngines.sandbox("The openai package", (it) => {
   it.effect("throws the error class of each status", () =>
     Effect.gen(function* () {

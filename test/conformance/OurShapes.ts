@@ -59,16 +59,20 @@ export const completion = z.looseObject({
 })
 
 const choice = z.looseObject({ index: z.literal(0), delta: z.looseObject(reasoned), logprobs: z.null() })
+const unfinished = z.tuple([z.looseObject({ ...choice.shape, finish_reason: z.null() })])
+const finished = z.tuple([
+  z.looseObject({ ...choice.shape, delta: z.strictObject({}), finish_reason: z.string().min(1) })
+])
 
-/** The chunks of a stream by their position. */
+/** The chunks of a stream by their position. The one with the finish reason is the last. */
 export const chunks = {
-  first: z.looseObject({ choices: z.tuple([choice]), usage: z.undefined().optional(), svc }),
+  first: z.looseObject({ choices: unfinished, usage: z.undefined().optional(), svc }),
   middle: z.looseObject({
-    choices: z.tuple([choice]),
+    choices: unfinished,
     usage: z.undefined().optional(),
     svc: z.undefined().optional()
   }),
-  last: z.looseObject({ choices: z.tuple([]), usage: billedUsage, svc, error: z.undefined().optional() }),
+  last: z.looseObject({ choices: finished, usage: billedUsage, svc, error: z.undefined().optional() }),
   broken: chunkThatEndsWith(z.literal("error")).extend({
     choices: z.tuple([z.looseObject({ ...choice.shape, finish_reason: z.literal("error") })]),
     usage: billedUsage.refine(({ cost }) => cost === 0, "a broken stream costs nothing"),

@@ -119,6 +119,7 @@ const repeatsText = ({ summary, text }: ReasoningDetail, reasoning: string): boo
 export interface ChunkWriter {
   /** The chunk that opens the stream, with the routing metadata. */
   readonly first: () => string
+  /** For `settled` and `broken` it is the last chunk: it has the finish reason, the usage and the metadata. */
   readonly item: (item: ChunkItem) => string
 }
 
@@ -137,26 +138,22 @@ export const chunkWriter = (
     `"created":${envelope.createdSeconds},"model":${JSON.stringify(answer.model)},` +
     `"system_fingerprint":${JSON.stringify(envelope.fingerprint)},"choices":[`
   const metadata = `,${JSON.stringify(envelope.serviceName)}:${JSON.stringify(routingBody(answer.routing))}`
-  const choice = (delta: string, finishReason: FinishReason | "error" | null): string =>
-    `{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${JSON.stringify(finishReason)}}`
   const open = `${head}{"index":0,"delta":`
-  const close = `,"logprobs":null,"finish_reason":null}]}\n\n`
+  const close = `,"logprobs":null,"finish_reason":null}]`
+  // Loops that read `choices[0]` of every chunk must live to the end, so the last chunk has a choice as well.
+  const last = (finishReason: FinishReason | "error", usage: WireUsage, error = ""): string =>
+    `${open}{},"logprobs":null,"finish_reason":"${finishReason}"}],"usage":${JSON.stringify(usage)}${error}` +
+    `${metadata}}\n\n`
   return {
-    first: () => `${head}${choice(`{"role":"assistant","content":""}`, null)}]${metadata}}\n\n`,
+    first: () => `${open}{"role":"assistant","content":""}${close}${metadata}}\n\n`,
     item: (item) => {
       switch (item.type) {
         case "settled":
-          return (
-            `${head}${choice("{}", item.finishReason)}]}\n\n` +
-            `${head}],"usage":${JSON.stringify(usageBody(item.usage, item.cost))}${metadata}}\n\n`
-          )
+          return last(item.finishReason, usageBody(item.usage, item.cost))
         case "broken":
-          return (
-            `${head}${choice("{}", "error")}],"usage":${JSON.stringify(usageBody(none, zero))}` +
-            `,"error":${JSON.stringify(item.error.error)}${metadata}}\n\n`
-          )
+          return last("error", usageBody(none, zero), `,"error":${JSON.stringify(item.error.error)}`)
         default:
-          return open + JSON.stringify(deltaBody(item)) + close
+          return `${open}${JSON.stringify(deltaBody(item))}${close}}\n\n`
       }
     }
   }

@@ -48,8 +48,7 @@ const summaryOf = (frame: string): string => {
   if (!frame.startsWith("data: {")) return frame.trim()
   const { choices, error, svc, usage } = JSON.parse(frame.slice("data: ".length))
   if (error !== undefined) return `${choices[0].finish_reason} ${error.code} ${usage.cost}`
-  if (usage !== undefined) return `cost ${usage.cost}`
-  if (choices[0].finish_reason !== null) return choices[0].finish_reason
+  if (usage !== undefined) return `${choices[0].finish_reason} ${usage.cost}`
   return svc === undefined ? choices[0].delta.content : "begins"
 }
 
@@ -88,7 +87,7 @@ describe("ChatStream", () => {
       const { received } = yield* listen(yield* Fiber.join(responding))
       assert.deepStrictEqual(yield* received, ["begins", "a"])
       yield* TestClock.adjust("27 seconds")
-      assert.deepStrictEqual(yield* received, ["b", "c", "stop", "cost 7e-12", "data: [DONE]"])
+      assert.deepStrictEqual(yield* received, ["b", "c", "stop 7e-12", "data: [DONE]"])
     })
   )
 
@@ -115,7 +114,7 @@ describe("ChatStream", () => {
       yield* TestClock.adjust("11 seconds")
       assert.deepStrictEqual(yield* received, [": keep-alive", ": keep-alive"])
       yield* TestClock.adjust("5 seconds")
-      assert.deepStrictEqual(yield* received, ["begins", "a", "stop", "cost 7e-12", "data: [DONE]"])
+      assert.deepStrictEqual(yield* received, ["begins", "a", "stop 7e-12", "data: [DONE]"])
     })
   )
 
@@ -145,7 +144,7 @@ describe("ChatStream", () => {
       yield* TestClock.adjust("1 second")
       assert.deepStrictEqual(yield* received, [": keep-alive"])
       yield* TestClock.adjust("11 seconds")
-      assert.deepStrictEqual(yield* received, [": keep-alive", "stop", "cost 7e-12", "data: [DONE]"])
+      assert.deepStrictEqual(yield* received, [": keep-alive", "stop 7e-12", "data: [DONE]"])
       yield* TestClock.adjust("1 minute")
       assert.deepStrictEqual(yield* received, [])
     })
