@@ -1,6 +1,6 @@
 /**
- * The answers of `GET /v1/models` and `GET /v1/models/{id}`: OpenAI's shape, with a further member under the service's
- * own name that describes the model.
+ * The answers of `GET /v1/models` and `GET /v1/models/{id}`: OpenAI's shape, with the member `architecture` of OpenRouter,
+ * by which programs that list models tell chat models apart, and a member under the service's own name.
  */
 import { Schema } from "effect"
 
@@ -14,9 +14,15 @@ const Prices = Schema.Struct({
   audio_input: Schema.String
 }).annotate({ description: "USD per million tokens, as exact decimals." })
 
-/** A model is priced by the token or by the time of audio. In the second case it has no limits in tokens. */
+/**
+ * A model is priced by the token or by the time of audio. In the second case it has no limits in tokens. The routed
+ * model has no price of its own, and what any chat model can do, it can do.
+ */
 export const ModelFacts = Schema.Struct({
   kind: Schema.Literals(["chat", "transcription"]),
+  routed: Schema.optionalKey(Schema.Literal(true)).annotateKey({
+    description: "The gateway chooses a model for each request, and the price is that of the model that answers."
+  }),
   price_usd_per_mtok: Schema.optionalKey(
     Schema.Struct({
       ...Prices.fields,
@@ -40,15 +46,26 @@ export const ModelFacts = Schema.Struct({
   providers: Schema.Array(Schema.String)
 })
 
+const Architecture = Schema.Struct({
+  modality: Schema.String.annotate({ description: "Such as `text+image->text`." }),
+  input_modalities: ModelFacts.fields.input_modalities,
+  output_modalities: Schema.Tuple([Schema.Literals(["text", "transcription"])]).annotate({
+    description: "`text`: a model for chats. `transcription`: a model for `/v1/audio/transcriptions` alone."
+  })
+})
+
 export const ModelCard = Schema.Struct({
   id: Schema.String,
   object: Schema.Literal("model"),
   created: Schema.Int,
   owned_by: Schema.String,
+  architecture: Architecture,
   svc: ModelFacts
 }).annotate({ identifier: "Model" })
 
 export const ModelList = Schema.Struct({
   object: Schema.Literal("list"),
-  data: Schema.Array(ModelCard)
+  data: Schema.Array(ModelCard).annotate({
+    description: "The routed model first, then the chat models by id, then the transcription models by id."
+  })
 }).annotate({ identifier: "ModelList" })

@@ -1,8 +1,9 @@
 /** Which model answers a request for a named, a routed or an unknown id; and the endpoints that list models. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
+import type OpenAI from "openai"
 
-import { at } from "../support/Chat.ts"
+import { at, type Json } from "../support/Chat.ts"
 import { describeGateway, TestGateway } from "../support/TestGateway.ts"
 import { speech, waveOf } from "../support/WaveFile.ts"
 
@@ -38,10 +39,13 @@ describeGateway("Model ids", (it) => {
   it.effect("are listed for the openai SDK, which can retrieve and call each of them", () =>
     Effect.gen(function* () {
       const { openai } = yield* TestGateway
-      const listed = yield* Effect.promise(async () => (await openai.models.list()).data)
+      const [auto, ...listed] = yield* Effect.promise(async () => (await openai.models.list()).data)
       assert.isAbove(listed.length, 20)
+      assert.strictEqual(auto?.id, "svc-auto")
+      assert.deepStrictEqual(yield* Effect.promise(() => openai.models.retrieve("svc-auto")), auto)
+      const rank = (model: OpenAI.Model) => `${isTranscriber(model) ? 1 : 0} ${model.id}`
       assert.deepStrictEqual(
-        [...listed].sort((a, b) => (a.id < b.id ? -1 : 1)),
+        [...listed].sort((a, b) => (rank(a) < rank(b) ? -1 : 1)),
         listed
       )
       for (const model of listed) {
@@ -58,6 +62,30 @@ describeGateway("Model ids", (it) => {
           assert.strictEqual(answer.model, model.id)
         }
       }
+    })
+  )
+
+  it.effect("tell chat models and transcription models apart as OpenRouter does", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const list = yield* gateway.request("GET", "/v1/models")
+      for (const card of list.at("data") as ReadonlyArray<Json>) {
+        const expected = isTranscriber(card) ? "transcription" : "text"
+        assert.deepStrictEqual(at(card, "architecture", "output_modalities"), [expected])
+        assert.deepStrictEqual(at(card, "architecture", "input_modalities"), at(card, "svc", "input_modalities"))
+      }
+      assert.strictEqual(list.at("data.0.architecture.modality"), "text+image+audio->text")
+      const whisper = yield* gateway.request("GET", "/v1/models/whisper-large-v3")
+      assert.strictEqual(whisper.at("architecture.modality"), "audio->transcription")
+    })
+  )
+
+  it.effect("show what the routed model can do, and no price of its own", () =>
+    Effect.gen(function* () {
+      const card = (yield* (yield* TestGateway).request("GET", "/v1/models/svc-auto")).at("svc") as Json
+      assert.deepInclude(card, { kind: "chat", routed: true, tools: true, structured_output: true })
+      assert.isAtLeast(Number(card["context_window"]), 1_000_000)
+      assert.doesNotHaveAnyKeys(card, ["price_usd_per_mtok", "price_usd_per_audio_hour"])
     })
   )
 
@@ -88,7 +116,7 @@ describeGateway("Model ids", (it) => {
   it.effect("are not found when no model has them", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
-      for (const id of ["nope", "svc-auto", "__proto__", "constructor", "a%2Fb", "%20", "%E0%A4%A"]) {
+      for (const id of ["nope", "acme-auto", "__proto__", "constructor", "a%2Fb", "%20", "%E0%A4%A"]) {
         const reply = yield* gateway.request("GET", `/v1/models/${id}`)
         assert.deepStrictEqual([reply.status, reply.at("error.code")], [404, "not_found"], id)
       }
@@ -113,6 +141,8 @@ describeGateway(
         const card = yield* gateway.request("GET", "/v1/models/gpt-4o-mini")
         assert.strictEqual(card.at("acme.context_window"), 128_000)
         assert.isUndefined(card.at("svc"))
+        const list = yield* gateway.request("GET", "/v1/models")
+        assert.deepStrictEqual([list.at("data.0.id"), list.at("data.0.owned_by")], ["acme-auto", "acme"])
       })
     )
 

@@ -1,8 +1,9 @@
 /**
- * `GET /v1/models`: the models that can be called. The answers are built once at start, because the catalog does not
- * change while the gateway runs.
+ * `GET /v1/models`: the models that can be called. The routed model comes first, because programs that let their users
+ * pick a model often begin with the first; models that cannot chat come last. The answers are built once at start,
+ * because the catalog does not change while the gateway runs.
  */
-import { Effect } from "effect"
+import { Array as Arr, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 
@@ -13,13 +14,19 @@ import { Catalog } from "../../catalog/Catalog.ts"
 import type { Endpoint, Model } from "../../catalog/Model.ts"
 import type { Price, Rates } from "../../catalog/Price.ts"
 import { type Picodollars, times, toUsd } from "../../domain/Money.ts"
+import { efforts } from "../../domain/Reasoning.ts"
 
 export const modelHandlersLayer = (options: { readonly serviceName: string }) =>
   HttpApiBuilder.group(Api, "models", (handlers) =>
     Effect.gen(function* () {
       const { models } = yield* Catalog
-      const card = ({ svc, ...base }: typeof ModelCard.Type) => ({ ...base, [options.serviceName]: svc })
-      const cards = new Map(models.map((model) => [String(model.id), card(cardOf(model))]))
+      const chats = models.filter(({ kind }) => kind === "chat")
+      const listed = [
+        ...(Arr.isReadonlyArrayNonEmpty(chats) ? [routedCard(chats, options.serviceName)] : []),
+        ...chats.map(cardOf),
+        ...models.filter(({ kind }) => kind === "transcription").map(cardOf)
+      ]
+      const cards = new Map(listed.map(({ svc, ...base }) => [base.id, { ...base, [options.serviceName]: svc }]))
       const list = { object: "list", data: [...cards.values()] }
       return handlers
         .handleRaw("list", () => Effect.succeed(HttpServerResponse.jsonUnsafe(list)))
@@ -61,29 +68,65 @@ const termsOf = ({ contextWindow, maxOutputTokens, price }: Endpoint) =>
         ...(price.minimumAudioMillis !== undefined && { minimum_audio_seconds: price.minimumAudioMillis / 1_000 })
       }
 
+type Facts = typeof ModelFacts.Type
+
+const modalitiesOf = ({ kind, modalities }: Model): Facts["input_modalities"] => [
+  ...(kind === "chat" ? (["text"] as const) : []),
+  ...(modalities.image ? (["image"] as const) : []),
+  ...(modalities.audio ? (["audio"] as const) : [])
+]
+
 /** A model with several endpoints is described by the price and the limits of the preferred one. */
-const factsOf = (model: Model): typeof ModelFacts.Type => {
-  const [endpoint] = model.endpoints
+const factsOf = (model: Model): Facts => ({
+  kind: model.kind,
+  ...termsOf(model.endpoints[0]),
+  input_modalities: modalitiesOf(model),
+  tools: model.tools,
+  forced_tool_choice: model.forcedToolChoice,
+  structured_output: model.structuredOutput,
+  reasoning: { support: model.reasoning.support, efforts: model.reasoning.efforts },
+  providers: model.endpoints.map((served) => served.provider)
+})
+
+type Card = typeof ModelCard.Type
+
+const cardWith = (card: Pick<Card, "id" | "created" | "owned_by" | "svc">): Card => {
+  const output = card.svc.kind === "chat" ? "text" : "transcription"
+  const input = card.svc.input_modalities
   return {
-    kind: model.kind,
-    ...termsOf(endpoint),
-    input_modalities: [
-      ...(model.kind === "chat" ? (["text"] as const) : []),
-      ...(model.modalities.image ? (["image"] as const) : []),
-      ...(model.modalities.audio ? (["audio"] as const) : [])
-    ],
-    tools: model.tools,
-    forced_tool_choice: model.forcedToolChoice,
-    structured_output: model.structuredOutput,
-    reasoning: { support: model.reasoning.support, efforts: model.reasoning.efforts },
-    providers: model.endpoints.map((served) => served.provider)
+    ...card,
+    object: "model",
+    architecture: {
+      modality: `${input.join("+")}->${output}`,
+      input_modalities: input,
+      output_modalities: [output]
+    }
   }
 }
 
-const cardOf = (model: Model): typeof ModelCard.Type => ({
-  id: model.id,
-  object: "model",
-  created: model.created,
-  owned_by: model.ownedBy,
-  svc: factsOf(model)
-})
+const cardOf = (model: Model): Card =>
+  cardWith({ id: model.id, created: model.created, owned_by: model.ownedBy, svc: factsOf(model) })
+
+/** The card of `<service>-auto`: what at least one of the chat models can do, within the limits of the largest. */
+const routedCard = (chats: Arr.NonEmptyReadonlyArray<Model>, serviceName: string): Card => {
+  const endpoints = chats.map((model) => model.endpoints[0])
+  return cardWith({
+    id: `${serviceName}-auto`,
+    created: Math.max(...chats.map(({ created }) => created)),
+    owned_by: serviceName,
+    svc: {
+      kind: "chat",
+      routed: true,
+      context_window: Math.max(...endpoints.map(({ contextWindow }) => contextWindow)),
+      max_output_tokens: Math.max(...endpoints.map(({ maxOutputTokens }) => maxOutputTokens)),
+      input_modalities: (["text", "image", "audio"] as const).filter((modality) =>
+        chats.some((model) => modalitiesOf(model).includes(modality))
+      ),
+      tools: chats.some(({ tools }) => tools),
+      forced_tool_choice: chats.some(({ forcedToolChoice }) => forcedToolChoice),
+      structured_output: chats.some(({ structuredOutput }) => structuredOutput),
+      reasoning: { support: "optional", efforts: efforts.filter((effort) => effort !== "none") },
+      providers: [...new Set(chats.flatMap((model) => model.endpoints.map(({ provider }) => provider)))].sort()
+    }
+  })
+}
