@@ -31,7 +31,7 @@ const variable = <A>(documentation: Variable, config: Config.Config<A>): Config.
 
 /** Members of answers and fields of uploads that a service of the same name would collide with. */
 const completionMembers = ["id", "object", "created", "model", "choices", "usage", "error", "system_fingerprint"]
-const uploadFields = ["file", "language", "prompt", "temperature", "response_format", "call_name", "metadata"]
+const uploadFields = ["file", "language", "prompt", "temperature", "response_format", "stream", "call_name", "metadata"]
 const reservedNames = [...completionMembers, ...uploadFields]
 
 const ServiceName = Schema.String.check(

@@ -14,7 +14,7 @@ import {
 } from "effect/http-api"
 
 import type { Caller } from "../domain/Caller.ts"
-import { Transcription, TranscriptionRequestBody } from "./AudioTranscription.ts"
+import { Transcription, TranscriptionEvent, TranscriptionRequestBody } from "./AudioTranscription.ts"
 import { ChatCompletion, ChatCompletionChunk } from "./ChatCompletion.ts"
 import { ChatCompletionRequest } from "./ChatRequest.ts"
 import * as Errors from "./Errors.ts"
@@ -75,7 +75,11 @@ const Audio = HttpApiGroup.make("audio")
     HttpApiEndpoint.post("transcriptions", "/v1/audio/transcriptions", {
       headers: IdempotencyHeaders,
       payload: TranscriptionRequestBody.pipe(HttpApiSchema.asMultipart()),
-      success: [Transcription, Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain" }))],
+      success: [
+        Transcription,
+        Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain" })),
+        HttpApiSchema.StreamSse({ data: TranscriptionEvent })
+      ],
       error: [
         Errors.InvalidRequest,
         Errors.InvalidFileFormat,
@@ -92,7 +96,7 @@ const Audio = HttpApiGroup.make("audio")
       OpenApi.annotations({
         summary: "Transcribe audio",
         description:
-          "Answers with the text of an audio file, as JSON with its usage or as plain text. " +
+          "Answers with the text of an audio file, as JSON with its usage, as plain text or as events. " +
           "To ask something about audio, send it in an `input_audio` part of a chat."
       })
     )

@@ -1,6 +1,6 @@
 /**
- * The answers of `GET /v1/models` and `GET /v1/models/{id}`: OpenAI's shape, with the member `architecture` of OpenRouter,
- * by which programs that list models tell chat models apart, and a member under the service's own name.
+ * The answers of `GET /v1/models` and `GET /v1/models/{id}`: OpenAI's shape, with OpenRouter's `architecture`, by which
+ * programs that list models tell chat models apart, and a member under the service's own name.
  */
 import { Schema } from "effect"
 

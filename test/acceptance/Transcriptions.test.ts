@@ -5,7 +5,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { toFile } from "openai"
 
-import { as, at, costOf, type Json, receiptOf, refusal, settledBalance } from "../support/Chat.ts"
+import { as, at, chunksOf, costOf, type Json, receiptOf, refusal, settledBalance } from "../support/Chat.ts"
 import { audioPart, field, multipart, silence } from "../support/Multipart.ts"
 import { describeGateway, type Reply, type Tenant, TestGateway, usd } from "../support/TestGateway.ts"
 import { type Fields, transcribe, transcribeWith, transcriptionPath } from "../support/TranscriptionForms.ts"
@@ -34,16 +34,18 @@ describeGateway("A transcription", (it) => {
       const { text, usage, ...others } = parsed(reply)
       assert.deepStrictEqual([text, others], [transcript, {}])
       const input = Number(at(usage, "input_tokens"))
+      const audio = Number(at(usage, "input_token_details", "audio_tokens"))
       const output = Number(at(usage, "output_tokens"))
       assert.deepStrictEqual(usage, {
         type: "tokens",
         seconds: 0.5,
         input_tokens: input,
+        input_token_details: { audio_tokens: audio, text_tokens: input - audio },
         output_tokens: output,
         total_tokens: input + output,
         cost: at(usage, "cost")
       })
-      assert.isTrue(input > 0 && output > 0)
+      assert.isTrue(audio > 0 && input > audio && output > 0)
       const cost = costOf(parsed(reply))
       assert.isTrue(cost > 0n)
       assert.strictEqual(yield* settledBalance(tenant.organization), credit - cost)
@@ -140,6 +142,31 @@ describeGateway("A transcription", (it) => {
     })
   )
 
+  it.effect("is streamed in OpenAI's events, the last of which has the whole text and the usage", () =>
+    Effect.gen(function* () {
+      const { openai } = yield* TestGateway
+      const whole = yield* transcribeWith({ prompt })
+      for (const response_format of ["json", "text"]) {
+        const reply = yield* transcribeWith({ prompt, stream: "true", response_format })
+        assert.match(String(reply.headers.get("content-type")), /^text\/event-stream/)
+        assert.deepStrictEqual(chunksOf(reply.text), [
+          { type: "transcript.text.delta", delta: transcript },
+          { type: "transcript.text.done", text: transcript, usage: parsed(whole)["usage"] }
+        ])
+      }
+      const file = yield* Effect.promise(() => toFile(silence(), "speech.wav"))
+      const types = yield* Effect.promise(async () => {
+        const seen: Array<string> = []
+        const stream = await openai.audio.transcriptions.create({ file, model: "gpt-4o-transcribe", stream: true })
+        for await (const { type } of stream) seen.push(type)
+        return seen
+      })
+      assert.deepStrictEqual(types, ["transcript.text.delta", "transcript.text.done"])
+      const refused = yield* transcribeWith({ stream: "yes" })
+      assertError(refused, 400, "invalid_request", /^stream must be true or false/)
+    })
+  )
+
   it.effect("fails over, and costs nothing when no provider answers", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
@@ -203,6 +230,7 @@ describeGateway("A transcription with an Idempotency-Key", (it) => {
         { prompt, temperature: "0.5" },
         { prompt, model: "whisper-1" },
         { prompt, response_format: "text" },
+        { prompt, stream: "true" },
         { prompt, call_name: "x" },
         { prompt, svc: '{"end_user_id":"x"}' }
       ]

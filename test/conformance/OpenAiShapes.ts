@@ -80,9 +80,23 @@ export const chunkThatEndsWith = <Reason extends z.ZodType>(reason: Reason) =>
 
 export const chunk = chunkThatEndsWith(finishReason.nullable()) satisfies z.ZodType<OpenAI.ChatCompletionChunk>
 
+const transcriptionUsage = z.object({
+  type: z.literal("tokens"),
+  input_tokens: count,
+  // Optional by OpenAI's types, but published clients read it unseen.
+  input_token_details: z.object({ audio_tokens: count, text_tokens: count }),
+  output_tokens: count,
+  total_tokens: count
+})
+
+export const transcriptionEvent = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("transcript.text.delta"), delta: z.string() }),
+  z.object({ type: z.literal("transcript.text.done"), text: z.string(), usage: transcriptionUsage })
+]) satisfies z.ZodType<OpenAI.Audio.TranscriptionStreamEvent>
+
 export const transcription = z.object({
   text: z.string(),
-  usage: z.object({ type: z.literal("tokens"), input_tokens: count, output_tokens: count, total_tokens: count })
+  usage: transcriptionUsage
 }) satisfies z.ZodType<OpenAI.Audio.Transcription>
 
 export const model = z.object({

@@ -6,7 +6,7 @@ import { errorTable } from "../../src/api/Errors.ts"
 import { modelId } from "../../src/domain/Ids.ts"
 import { maxFileBytes } from "../../src/http/audio/TranscriptionForm.ts"
 import { onEmbedded } from "../clients/EmbeddedGateway.ts"
-import { as, type Json, receiptOf, user } from "../support/Chat.ts"
+import { as, chunksOf, type Json, receiptOf, user } from "../support/Chat.ts"
 import { audioPart } from "../support/Multipart.ts"
 import { type Reply, TestGateway } from "../support/TestGateway.ts"
 import { transcribe, transcribeWith, transcriptionPath as audio } from "../support/TranscriptionForms.ts"
@@ -46,7 +46,12 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, answers other than
       const text = yield* transcribeWith({ response_format: "text", svc: '{"call_name":"a","end_user_id":"b"}' })
       declared("post", audio, 200, "text/plain", text.text, "a transcript")
       const timed = yield* transcribeWith({ model: "gpt-transcribe" })
-      for (const reply of [whole, text, timed]) {
+      const streamed = yield* transcribeWith({ stream: "true" })
+      for (const event of chunksOf(streamed.text)) {
+        assertShape(Theirs.transcriptionEvent, event, "an event")
+        declared("post", audio, 200, "text/event-stream", { event: "message", data: event }, "an event")
+      }
+      for (const reply of [whole, text, timed, streamed]) {
         const receipt = yield* receiptOf(reply.headers.get("x-request-id"))
         declared("get", "/v1/generations/{id}", 200, json, JSON.parse(receipt.text), receipt.text)
       }

@@ -25,7 +25,16 @@ export const maxFileBytes = 25 * 1024 * 1024
 /** The limit in bytes on every field but the file. */
 export const maxTextBytes = 64 * 1024
 
-const textFields = ["model", "language", "prompt", "temperature", "response_format", "call_name", "metadata"] as const
+const textFields = [
+  "model",
+  "language",
+  "prompt",
+  "temperature",
+  "response_format",
+  "stream",
+  "call_name",
+  "metadata"
+] as const
 type TextField = (typeof textFields)[number]
 
 /** A form whose fields are valid in themselves. The model and the response format have yet to be checked. */
@@ -37,6 +46,7 @@ export interface TranscriptionForm {
   readonly prompt: string | undefined
   readonly temperature: number
   readonly responseFormat: string | undefined
+  readonly stream: boolean
   /** The objects that may hold labels, in order of precedence. */
   readonly containers: ReadonlyArray<{ readonly name: string; readonly values: JsonObject }>
   readonly callName: string | undefined
@@ -67,6 +77,7 @@ export const readTranscriptionForm = (
     }
     const language = yield* readLanguage(texts.get("language"))
     const temperature = yield* readTemperature(texts.get("temperature"))
+    const stream = yield* readStream(texts.get("stream"))
     const file = yield* readFile(part)
     return {
       file,
@@ -75,17 +86,19 @@ export const readTranscriptionForm = (
       prompt: texts.get("prompt") || undefined,
       temperature,
       responseFormat: texts.get("response_format"),
+      stream,
       containers,
       callName: texts.get("call_name")
     }
   })
 
-export type TranscriptionFormat = "json" | "text"
+/** `events`: server-sent events. */
+export type TranscriptionFormat = "json" | "text" | "events"
 
-/** The format of the answer; `json` unless the form names another. */
-export const formatOf = ({ responseFormat = "json" }: TranscriptionForm) =>
+/** The format of the answer; `json` unless the form names another. A stream has events, whatever the format. */
+export const formatOf = ({ responseFormat = "json", stream }: TranscriptionForm) =>
   responseFormat === "json" || responseFormat === "text"
-    ? Result.succeed<TranscriptionFormat>(responseFormat)
+    ? Result.succeed<TranscriptionFormat>(stream ? "events" : responseFormat)
     : Result.fail(UnsupportedResponseFormat.of("response_format must be json or text"))
 
 /** The labels of a request, which are stored in its receipt. */
@@ -178,6 +191,14 @@ const readTemperature = (text = "0"): Result.Result<number, InvalidRequest> => {
   return value >= 0 && value <= 1
     ? Result.succeed(value + 0)
     : invalid("temperature must be a number from 0 to 1, such as 0.2")
+}
+
+/** SDKs write booleans in lower case; Python's own notation, `True`, is meant the same way. */
+const readStream = (text = "false"): Result.Result<boolean, InvalidRequest> => {
+  const value = text.toLowerCase()
+  return value === "true" || value === "false"
+    ? Result.succeed(value === "true")
+    : invalid("stream must be true or false")
 }
 
 /** The supported extension of a file name, in lower case. */

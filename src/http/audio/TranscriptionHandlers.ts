@@ -9,20 +9,17 @@ import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 
 import { Api, CurrentCaller } from "../../api/Api.ts"
-import type * as Wire from "../../api/AudioTranscription.ts"
 import { RateLimitExceeded } from "../../api/Errors.ts"
 import { audioLengthOf } from "../../domain/AudioLength.ts"
 import type { RequestId } from "../../domain/Ids.ts"
-import { toUsdNumber } from "../../domain/Money.ts"
 import type { TranscriptionRequest } from "../../domain/Transcription.ts"
-import { promptTokens } from "../../domain/Usage.ts"
 import { ChooseTranscriptionTargets } from "../../gateway/ChooseTranscriptionTargets.ts"
-import { TranscribeAudio, type TranscriptionCall, type TranscriptionResult } from "../../gateway/TranscribeAudio.ts"
-import type { RecordedAnswer } from "../../idempotency/IdempotentRequest.ts"
+import { TranscribeAudio, type TranscriptionCall } from "../../gateway/TranscribeAudio.ts"
 import { RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
 import { CurrentRequestId } from "../edge/Edge.ts"
 import * as Idempotency from "../edge/Idempotency.ts"
 import { withRetryAfter } from "../edge/ResponseHeaders.ts"
+import { answerAs } from "./TranscriptionAnswer.ts"
 import * as TranscriptionForm from "./TranscriptionForm.ts"
 import * as UploadForm from "./UploadForm.ts"
 
@@ -108,25 +105,3 @@ const fingerprintOf = (
       ...[model, language, prompt, temperature, format, callName, endUserId].map((value) => value ?? null)
     ])
   )
-
-const bodyOf = ({ cost, length, text, usage }: TranscriptionResult): Wire.Transcription => {
-  const input = promptTokens(usage)
-  return {
-    text,
-    usage: {
-      type: "tokens",
-      seconds: length.millis / 1_000,
-      input_tokens: input,
-      output_tokens: usage.output,
-      total_tokens: input + usage.output,
-      cost: toUsdNumber(cost)
-    }
-  }
-}
-
-const answerAs: {
-  readonly [Format in TranscriptionForm.TranscriptionFormat]: (result: TranscriptionResult) => RecordedAnswer
-} = {
-  json: (result) => ({ contentType: "application/json", body: Buffer.from(JSON.stringify(bodyOf(result))) }),
-  text: ({ text }) => ({ contentType: "text/plain; charset=utf-8", body: Buffer.from(text) })
-}

@@ -52,6 +52,7 @@ describe("TranscriptionForm", () => {
         prompt: undefined,
         temperature: 0,
         responseFormat: undefined,
+        stream: false,
         containers: [],
         callName: undefined
       }
@@ -86,6 +87,7 @@ describe("TranscriptionForm", () => {
         prompt: "Ein Gespräch über Mautstellen",
         temperature: 0.25,
         responseFormat: "text",
+        stream: true,
         containers: [],
         callName: undefined
       })
