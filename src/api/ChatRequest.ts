@@ -4,8 +4,10 @@
  */
 import { Schema } from "effect"
 
+import { isBase64 } from "../domain/Base64.ts"
 import { audioFormats } from "../domain/Conversation.ts"
 import { efforts } from "../domain/Reasoning.ts"
+import { hasAtMostCharacters } from "../domain/TextLength.ts"
 
 /**
  * An optional member. SDKs send `null` for omitted, so that is allowed too. `message` is the error for a value that
@@ -16,6 +18,12 @@ const omittable = <S extends Schema.Constraint>(schema: S, message?: string) =>
 
 const between = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
 const atLeast = (minimum: number) => Schema.Int.check(Schema.isGreaterThanOrEqualTo(minimum))
+/** Counts code points, which is also what `maxLength` means in the published document. */
+const maxCharacters = (maxLength: number) =>
+  Schema.makeFilter((text: string) => hasAtMostCharacters(text, maxLength), {
+    expected: `at most ${maxLength} characters`,
+    toJsonSchema: () => ({ maxLength })
+  })
 const JsonObject = Schema.Record(Schema.String, Schema.Unknown)
 
 const cacheControl = "Expected an object of type ephemeral"
@@ -37,7 +45,10 @@ const ImagePart = Schema.Struct({
   type: Schema.Literal("image_url"),
   image_url: Schema.Struct({
     url: Schema.String.check(
-      Schema.isPattern(imageUrl, { expected: "an http(s) URL or a data URI of the form data:<mime>;base64,<data>" })
+      Schema.isPattern(imageUrl, { expected: "an http(s) URL or a data URI of the form data:<mime>;base64,<data>" }),
+      Schema.makeFilter((url) => !/^data:/i.test(url) || isBase64(url.slice(url.indexOf(",") + 1)), {
+        expected: "a data URI whose data is base64"
+      })
     ),
     detail: omittable(Schema.String)
   })
@@ -45,7 +56,10 @@ const ImagePart = Schema.Struct({
 
 const AudioPart = Schema.Struct({
   type: Schema.Literal("input_audio"),
-  input_audio: Schema.Struct({ data: Schema.NonEmptyString, format: Schema.Literals(audioFormats) })
+  input_audio: Schema.Struct({
+    data: Schema.String.check(Schema.makeFilter(isBase64, { expected: "audio in base64" })),
+    format: Schema.Literals(audioFormats)
+  })
 })
 
 const RefusalPart = Schema.Struct({ type: Schema.Literal("refusal"), refusal: Schema.String })
@@ -141,9 +155,9 @@ export const ChatResponseFormat = Schema.Union([
 const Effort = Schema.Literals([...efforts])
 
 /** Keys are checked on the whole record, because a key schema would silently drop the keys that do not match it. */
-const Metadata = Schema.Record(Schema.String, Schema.NullOr(Schema.String.check(Schema.isMaxLength(512)))).check(
+const Metadata = Schema.Record(Schema.String, Schema.NullOr(Schema.String.check(maxCharacters(512)))).check(
   Schema.isMaxProperties(16),
-  Schema.isPropertyNames(Schema.String.check(Schema.isMaxLength(64)), {
+  Schema.isPropertyNames(Schema.String.check(maxCharacters(64)), {
     message: "Expected keys of at most 64 characters"
   })
 )
@@ -153,6 +167,8 @@ export const ChatCompletionRequest = Schema.Struct({
   model: omittable(Schema.String).annotate({
     description: "A model of `/v1/models`. `svc-auto`, null or omitted: the gateway chooses."
   }),
+  n: omittable(Schema.Literal(1), "Expected 1: exactly one choice is returned"),
+  modalities: omittable(Schema.Array(Schema.Literal("text")), "Expected an array that has only text"),
   stream: omittable(Schema.Boolean),
   temperature: omittable(between(0, 2)),
   max_completion_tokens: omittable(atLeast(1)),
@@ -175,7 +191,7 @@ export const ChatCompletionRequest = Schema.Struct({
   frequency_penalty: omittable(between(-2, 2)),
   presence_penalty: omittable(between(-2, 2)),
   metadata: omittable(Metadata),
-  session_id: omittable(Schema.String.check(Schema.isMaxLength(256))),
+  session_id: omittable(Schema.String.check(maxCharacters(256))),
   cache_control: omittable(ChatCacheControl, cacheControl),
   prompt_cache_key: omittable(Schema.String),
   prompt_cache_retention: omittable(Schema.String)

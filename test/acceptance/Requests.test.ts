@@ -45,6 +45,9 @@ const assertRefused = (reply: Reply, status: number, code: string, message: RegE
   assert.deepStrictEqual(Object.keys(JSON.parse(reply.text).error).sort(), ["code", "message"])
 }
 
+/** One character in two UTF-16 code units. */
+const bridge = "🌉"
+
 const accepted: ReadonlyArray<Json> = [
   { temperature: 0 },
   { temperature: 2 },
@@ -63,6 +66,8 @@ const accepted: ReadonlyArray<Json> = [
   { metadata: { call_name: text(64) } },
   { metadata: { call_name: " padded " } },
   { session_id: text(256) },
+  { session_id: bridge.repeat(256), metadata: { [bridge.repeat(64)]: bridge.repeat(512) } },
+  { metadata: { call_name: bridge.repeat(64) } },
   { session_id: "" },
   { prompt_cache_key: "key", prompt_cache_retention: "24h" },
   { cache_control: ephemeral() },
@@ -182,11 +187,26 @@ const refused: ReadonlyArray<readonly [fields: Json, message: RegExp, code?: str
   [{ metadata: { call_name: "" } }, /call_name/, "invalid_call_name"],
   [{ metadata: { call_name: " \t\n" } }, /call_name/, "invalid_call_name"],
   [{ metadata: { call_name: text(65) } }, /call_name.*64/, "invalid_call_name"],
+  [{ metadata: { call_name: bridge.repeat(65) } }, /call_name.*64/, "invalid_call_name"],
+  [{ metadata: { [bridge.repeat(65)]: "v" } }, /^metadata.*64/],
+  [{ metadata: { k: bridge.repeat(513) } }, /^metadata\.k: .*512/],
+  [{ session_id: bridge.repeat(257) }, /^session_id: .*256/],
   [{ session_id: text(257) }, /^session_id: .*256/],
   [{ session_id: 7 }, /^session_id: .*string/],
   [{ prompt_cache_key: 7 }, /^prompt_cache_key: .*string/],
   [{ prompt_cache_retention: 7 }, /^prompt_cache_retention: .*string/],
   [{ n: 2 }, /^n /, "unsupported_parameter"],
+  ...["2", "1", 0, -1, true, false, 0.5, [1], {}].map((n) => [{ n }, /^n: Expected 1/] as const),
+  ...["audio", "text", {}, ["video"], [7], [null]].map(
+    (modalities) => [{ modalities }, /^modalities: .*text/] as const
+  ),
+  ...["!!!", "", "A", "AAAAA", "AA=", "A===", "AA==AA==", "AA AA", "data:audio/wav;base64,AAAA", 7, null].map(
+    (data) => [part({ type: "input_audio", input_audio: { data, format: "wav" } }), /input_audio\.data: /] as const
+  ),
+  ...["!!!", "", "A", "AA==x"].map(
+    (data) =>
+      [part({ type: "image_url", image_url: { url: `data:image/png;base64,${data}` } }), /image_url\.url: /] as const
+  ),
   [{ audio: { voice: "alloy", format: "mp3" } }, /^audio /, "unsupported_parameter"],
   [{ modalities: ["text", "audio"] }, /^modalities /, "unsupported_parameter"],
   [{ modalities: ["audio"] }, /^modalities /, "unsupported_parameter"],
@@ -370,12 +390,20 @@ describeWithFakeProvider("Requests", (it) => {
         assert.notStrictEqual(yield* keyOf({ session_id: "two" }), first)
         assert.strictEqual(yield* keyOf({ session_id: "one", prompt_cache_key: "mine" }), "mine")
         assert.isUndefined(yield* keyOf({ session_id: "" }, { "x-session-id": "" }))
+        // As a client that writes its headers in UTF-8 sends it.
+        const inHeader = Buffer.from(`${bridge} at night`).toString("latin1")
+        assert.strictEqual(
+          yield* keyOf({}, { "x-session-id": inHeader }),
+          yield* keyOf({ session_id: `${bridge} at night` })
+        )
       })
   )
 
   it.effect("limits the length of the session id in the header as in the body", () =>
     Effect.gen(function* () {
       assert.strictEqual((yield* send({}, { "x-session-id": text(256) })).reply.status, 200)
+      const bridges = Buffer.from(bridge.repeat(256)).toString("latin1")
+      assert.strictEqual((yield* send({}, { "x-session-id": bridges })).reply.status, 200)
       const { reply } = yield* send({}, { "x-session-id": text(257) })
       assertRefused(reply, 400, "invalid_request", /^x-session-id .*256/, "x-session-id")
     })

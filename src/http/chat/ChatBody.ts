@@ -7,6 +7,7 @@ import { Exit, Result, Schema, SchemaIssue } from "effect"
 import { ChatCompletionRequest as Wire } from "../../api/ChatRequest.ts"
 import { InvalidCallName, InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
 import type { JsonObject } from "../../domain/JsonObject.ts"
+import { hasAtMostCharacters } from "../../domain/TextLength.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
 import { parseJsonObject } from "../edge/JsonBody.ts"
 import { isLabel, labelRule, maxCallNameLength } from "../edge/RequestLabels.ts"
@@ -14,7 +15,7 @@ import { cacheTtlOf, chatInputOf, type RequestContext } from "./ChatInputFromWir
 
 export type BodyError = InvalidRequest | InvalidModel | InvalidCallName | UnsupportedParameter
 
-/** In UTF-16 code units. */
+/** In code points. */
 const maxSessionIdLength = 256
 
 /** Parses, checks and translates a body. */
@@ -71,7 +72,7 @@ const badCallName = (metadata: unknown): InvalidCallName | undefined => {
 }
 
 const badSession = (header: string | undefined): InvalidRequest | undefined =>
-  header !== undefined && header.length > maxSessionIdLength
+  header !== undefined && !hasAtMostCharacters(header, maxSessionIdLength)
     ? InvalidRequest.of(`x-session-id must have at most ${maxSessionIdLength} characters`)
     : undefined
 

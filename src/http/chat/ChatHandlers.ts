@@ -2,7 +2,7 @@
  * `POST /v1/chat/completions`. The handler reads and checks the body itself, because the checks must come in the order
  * of the contract.
  */
-import { Clock, Duration, Effect } from "effect"
+import { Clock, Duration, Effect, Result } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 
@@ -43,7 +43,7 @@ export const chatHandlersLayer = (options: ChatOptions) =>
         Effect.fnUntraced(function* ({ request }) {
           const key = yield* Effect.fromResult(Idempotency.idempotencyKeyIn(request.headers))
           const body = new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
-          const context = { autoModel, sessionHeader: request.headers["x-session-id"] }
+          const context = { autoModel, sessionHeader: headerText(request.headers["x-session-id"]) }
           const input = yield* Effect.fromResult(ChatBody.readChatBody(yield* utf8Text(body), context))
           const caller = yield* CurrentCaller
           const createdSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
@@ -89,6 +89,15 @@ const utf8Text = (bytes: Uint8Array) =>
     try: () => utf8.decode(bytes),
     catch: () => InvalidRequest.of("The request body is not valid UTF-8")
   })
+
+/** Node reads every byte of a header as a character; a session id is the same text in the header as in the body. */
+const headerText = (header: string | undefined): string | undefined => {
+  if (header === undefined || /^[\x20-\x7e]*$/.test(header)) return header
+  return Result.getOrElse(
+    Result.try(() => utf8.decode(Buffer.from(header, "latin1"))),
+    () => header
+  )
+}
 
 const jsonAnswer = (body: unknown): RecordedAnswer => ({
   contentType: "application/json",

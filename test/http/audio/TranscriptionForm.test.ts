@@ -268,8 +268,8 @@ describe("A label of a transcription", () => {
     ],
     [
       "of the greatest length",
-      { svc: json({ call_name: "x".repeat(64), end_user_id: "é".repeat(512) }) },
-      "x".repeat(64),
+      { svc: json({ call_name: "🌉".repeat(64), end_user_id: "é".repeat(512) }) },
+      "🌉".repeat(64),
       "é".repeat(512)
     ],
     ["with the whitespace around it", { call_name: " a " }, " a ", undefined],
