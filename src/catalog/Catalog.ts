@@ -12,6 +12,7 @@ import shipped from "./catalog.json" with { type: "json" }
 import { type CatalogData, mergeCatalogFiles } from "./CatalogData.ts"
 import { type CatalogError, catalogFault, catalogFileFromJson } from "./CatalogFile.ts"
 import type { Model } from "./Model.ts"
+import { modelAliases } from "./ModelAliases.ts"
 import type { ProviderAccount, Provider } from "./Provider.ts"
 
 export type ModelLookup =
@@ -34,7 +35,8 @@ export class Catalog extends Context.Service<
     readonly version: string
     /** The models with at least one endpoint whose provider is switched on, by id. They have only those endpoints. */
     readonly models: ReadonlyArray<Model>
-    readonly lookup: (id: string) => ModelLookup
+    /** By id, or by a name under which other services offer a model. */
+    readonly lookup: (name: string) => ModelLookup
     /** `undefined` when the provider is switched off. */
     readonly account: (provider: ProviderId) => ProviderAccount | undefined
     /** The ids of all models of the catalog, served or not. */
@@ -103,10 +105,12 @@ export const servedCatalog = (
       if (provider === undefined) return []
       return [provider.auth === "none" ? provider.baseUrlEnv : provider.apiKeyEnv]
     })
+  const resolveAlias = modelAliases(models)
   return {
     version: versionOf({ models, providers }),
     models: [...served.values()],
-    lookup: (id) => {
+    lookup: (name) => {
+      const id = models.has(name) ? name : (resolveAlias(name) ?? name)
       const model = served.get(id)
       if (model !== undefined) return { _tag: "Served", model }
       const unserved = models.get(id)

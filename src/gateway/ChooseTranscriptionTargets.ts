@@ -59,6 +59,8 @@ const make = Effect.fnUntraced(function* ({ serviceName, transcriptionModel }: T
 
   const namedTargets = Effect.fnUntraced(function* (requested: string) {
     const model = yield* namedModel(catalog, requested)
+    // `openai/whisper-1` means what `whisper-1` means.
+    if (requested !== model.id && namesOfDefault.has(model.id)) return yield* defaultTargets(requested)
     if (!model.modalities.audio) return yield* Errors.InvalidModel.of(`model: ${requested} does not take audio input`)
     return { requested, targets: targetsOf([model]) } satisfies TranscriptionTargets
   })

@@ -243,6 +243,31 @@ describeWithFakeProvider("Errors", (it) => {
       ]
       for (const path of unknown) assertError(yield* gateway.request("GET", path), 404, "not_found", path)
       assertError(yield* gateway.request("GET", "/v1/generations/nope"), 404, "not_found")
+      const hints: ReadonlyArray<readonly [method: string, path: string, hint: RegExp]> = [
+        ["POST", "/chat/completions", /POST \/v1\/chat\/completions.*base URL/],
+        ["POST", "/v1/v1/chat/completions", /POST \/v1\/chat\/completions.*base URL/],
+        ["GET", "/api/v1/models", /GET \/v1\/models/],
+        ["GET", "/models", /GET \/v1\/models/],
+        ["POST", "/openai/deployments/gpt-4o/chat/completions?api-version=1", /POST \/v1\/chat\/completions/],
+        ["POST", "/v1/completions", /POST \/v1\/chat\/completions/],
+        ["POST", "/v1/responses", /POST \/v1\/chat\/completions/],
+        ["POST", "/v1/messages", /POST \/v1\/chat\/completions/],
+        ["POST", "/v1/messages/count_tokens", /POST \/v1\/chat\/completions/],
+        ["POST", "/v1beta/models/gemini-2.5-pro:streamGenerateContent", /POST \/v1\/chat\/completions/],
+        ["POST", "/api/chat", /POST \/v1\/chat\/completions/],
+        ["POST", "/v1/audio/translations", /POST \/v1\/audio\/transcriptions/],
+        ["POST", "/v1/embeddings", /no embeddings/],
+        ["POST", "/v1/images/generations", /no image generation/],
+        ["GET", "/v1/generation?id=x", /GET \/v1\/generations\/\{id\}/],
+        ["GET", "/v1/threads/x/runs", /POST \/v1\/chat\/completions/],
+        ["GET", "/health", /GET \/health\/live/],
+        ["GET", "/", /under \/v1/]
+      ]
+      for (const [method, path, hint] of hints) {
+        const reply = yield* gateway.request(method, path)
+        assertError(reply, 404, "not_found", path)
+        assert.match(String(reply.at("error.message")), hint, path)
+      }
     })
   )
 

@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import type OpenAI from "openai"
 
+import { modelId } from "../../src/domain/Ids.ts"
 import { at, type Json } from "../support/Chat.ts"
 import { describeGateway, TestGateway } from "../support/TestGateway.ts"
 import { speech, waveOf } from "../support/WaveFile.ts"
@@ -110,6 +111,27 @@ describeGateway("Model ids", (it) => {
       const byHour = yield* card("whisper-large-v3")
       assert.deepInclude(byHour, { price_usd_per_audio_hour: "0.111", minimum_audio_seconds: 10, providers: ["groq"] })
       assert.doesNotHaveAnyKeys(byHour, ["price_usd_per_mtok", "context_window", "max_output_tokens"])
+    })
+  )
+
+  it.effect("are understood with the prefix of a vendor or the date of a snapshot", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      for (const [name, id] of [
+        ["openai/gpt-4o-mini", "gpt-4o-mini"],
+        ["gpt-4o-2024-08-06", "gpt-4o"],
+        ["anthropic/claude-sonnet-4.6", "claude-sonnet-4-6"]
+      ] as const) {
+        const reply = yield* gateway.chat({ model: name, messages })
+        assert.deepStrictEqual([reply.status, reply.at("model"), reply.at("svc.routed")], [200, id, false], reply.text)
+        const card = yield* gateway.request("GET", `/v1/models/${encodeURIComponent(name)}`)
+        assert.strictEqual(card.at("id"), id)
+      }
+      const other = yield* gateway.chat({ model: "anthropic/gpt-4o-mini", messages })
+      assert.deepStrictEqual([other.status, other.at("error.code")], [400, "invalid_model"])
+      const { key } = yield* gateway.tenant("1", { models: [modelId("gpt-4o-mini")] })
+      const refused = yield* gateway.chat({ model: "openai/gpt-4o", messages }, { authorization: `Bearer ${key}` })
+      assert.deepStrictEqual([refused.status, refused.at("error.code")], [403, "model_not_allowed"])
     })
   )
 

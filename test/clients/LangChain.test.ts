@@ -43,8 +43,8 @@ const answerOf = ({ response_metadata, text, usage_metadata }: Message): ClientA
 })
 
 /**
- * The chunks of a stream, concatenated as LangChain's users do. The cost is the last chunk's: LangChain repeats the usage
- * in a chunk of its own, and adds up the numbers in `response_metadata`. `usage_metadata` is counted once.
+ * The chunks of a stream, concatenated as LangChain's users do, and the cost in the last of them: LangChain repeats the
+ * usage in a chunk of its own, and adds up the numbers in `response_metadata`. `usage_metadata` is counted once.
  */
 const concatenated = async (stream: AsyncIterable<AIMessageChunk>, onText: (text: string) => void) => {
   let whole: AIMessageChunk | undefined

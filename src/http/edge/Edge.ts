@@ -6,11 +6,11 @@ import { ByteSize, Cause, Context, Effect, type Types } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 
-import { Api, documentPaths } from "../../api/Api.ts"
 import { type ErrorCode, errorTable } from "../../api/Errors.ts"
 import { type RequestId, requestId } from "../../domain/Ids.ts"
 import { Deployment } from "../Deployment.ts"
 import { shutdownError } from "./Drain.ts"
+import { methodsOf, noSuchRoute } from "./UnknownRoutes.ts"
 
 /** The id of the current request. It is sent back as `x-request-id` and names the hold, the charge and the receipt. */
 export const CurrentRequestId = Context.Reference<RequestId>("tollgate/http/edge/CurrentRequestId", {
@@ -69,7 +69,7 @@ const undeclaredError = <E>(
     if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause as Cause.Cause<never>)
     const request = yield* HttpServerRequest.HttpServerRequest
     const reason = httpErrorIn(cause)?.reason
-    if (reason?._tag === "RouteNotFound") return noSuchRoute(request)
+    if (reason?._tag === "RouteNotFound") return unknownRoute(request)
     if (reason?._tag === "RequestParseError") {
       return reason.reason === "BodyTooLarge"
         ? errorResponse("request_too_large", `The request body must have at most ${options.maxBodyBytes} bytes`)
@@ -84,28 +84,12 @@ const httpErrorIn = (cause: Cause.Cause<unknown>): HttpServerError.HttpServerErr
     .flatMap((reason) => (reason._tag === "Fail" ? [reason.error] : reason._tag === "Die" ? [reason.defect] : []))
     .find(HttpServerError.isHttpServerError)
 
-interface Route {
-  readonly method: string
-  /** May have parameters, such as `:id`. */
-  readonly path: string
-}
-
-const routes: ReadonlyArray<Route> = [
-  ...Object.values(Api.groups).flatMap((group): ReadonlyArray<Route> => Object.values(group.endpoints)),
-  ...Object.values(documentPaths).map((path) => ({ method: "GET", path }))
-]
-
-const patterns = routes.map(({ method, path }) => ({
-  method,
-  pattern: new RegExp(`^${path.replaceAll(".", "\\.").replaceAll(/:[^/]+/g, "[^/]+")}$`)
-}))
-
 /** 405 where the path is known with other methods, else 404. */
-const noSuchRoute = (request: HttpServerRequest.HttpServerRequest): HttpServerResponse.HttpServerResponse => {
+const unknownRoute = (request: HttpServerRequest.HttpServerRequest): HttpServerResponse.HttpServerResponse => {
   const path = request.url.split("?")[0] ?? ""
-  const allowed = patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
+  const allowed = methodsOf(path)
   // A known method without a route means that the path has a parameter which cannot be decoded.
   return allowed.length === 0 || allowed.includes(request.method)
-    ? errorResponse("not_found", "There is no such route; see /docs")
+    ? errorResponse("not_found", noSuchRoute(path))
     : errorResponse("method_not_allowed", `Use ${allowed.join(" or ")} on this route`, { allow: allowed.join(", ") })
 }

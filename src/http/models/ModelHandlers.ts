@@ -19,7 +19,7 @@ import { efforts } from "../../domain/Reasoning.ts"
 export const modelHandlersLayer = (options: { readonly serviceName: string }) =>
   HttpApiBuilder.group(Api, "models", (handlers) =>
     Effect.gen(function* () {
-      const { models } = yield* Catalog
+      const { lookup, models } = yield* Catalog
       const chats = models.filter(({ kind }) => kind === "chat")
       const listed = [
         ...(Arr.isReadonlyArrayNonEmpty(chats) ? [routedCard(chats, options.serviceName)] : []),
@@ -31,7 +31,8 @@ export const modelHandlersLayer = (options: { readonly serviceName: string }) =>
       return handlers
         .handleRaw("list", () => Effect.succeed(HttpServerResponse.jsonUnsafe(list)))
         .handleRaw("get", ({ params }) => {
-          const found = cards.get(params.id)
+          const named = lookup(params.id)
+          const found = cards.get(named._tag === "Served" ? named.model.id : params.id)
           return found === undefined
             ? Effect.fail(NotFound.of("There is no such model; see /v1/models"))
             : Effect.succeed(HttpServerResponse.jsonUnsafe(found))
