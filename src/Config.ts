@@ -6,7 +6,7 @@
  * The variables with the keys and base URLs of providers are not here: the catalog names them, and
  * `catalog/ProviderAccounts.ts` reads them.
  */
-import { Config, ConfigProvider, Duration, Option, Schema } from "effect"
+import { Config, ConfigProvider, Data, Duration, Effect, Option, Redacted, Schema } from "effect"
 
 import { fromUsd, type Picodollars } from "./domain/Money.ts"
 
@@ -39,6 +39,13 @@ const ServiceName = Schema.String.check(
   Schema.makeFilter((name) => !reservedNames.includes(name), { expected: `none of ${reservedNames.join(", ")}` })
 )
 
+/** A key that could be guessed would open an account with credit; the bound on its length is that of the look-up. */
+const ApiKeyText = Schema.String.check(
+  Schema.isPattern(/^[\x21-\x7e]{16,512}$/, {
+    expected: "a key of 16 to 512 visible ASCII characters, such as one that `openssl rand -hex 32` makes"
+  })
+)
+
 const UsdText = Schema.String.check(
   Schema.isPattern(/^\d{1,6}(\.\d{1,12})?$/, { expected: "an amount of USD such as 10 or 2.50" })
 )
@@ -51,8 +58,7 @@ const positive = (name: string): Config.Config<number> =>
 
 const databaseUrl = Config.option(Config.Redacted("DATABASE_URL")).pipe(Config.map(Option.getOrUndefined))
 
-/** Reads all variables. A malformed value fails with the name of the variable and what was expected. */
-export const settings = Config.all({
+const allSettings = Config.all({
   port: variable(
     { name: "PORT", default: "8080", meaning: "Port to listen on." },
     Config.Port("PORT").pipe(Config.withDefault(8080))
@@ -98,7 +104,7 @@ export const settings = Config.all({
         default: "generated and printed once",
         meaning: "On an empty database: the first organization's API key. With `DATABASE_URL` nothing is generated."
       },
-      Config.option(Config.Redacted("BOOTSTRAP_API_KEY"))
+      Config.option(Config.schema(ApiKeyText, "BOOTSTRAP_API_KEY").pipe(Config.map((key) => Redacted.make(key))))
     ),
     credit: variable(
       {
@@ -186,7 +192,25 @@ export const settings = Config.all({
   )
 })
 
-export type Settings = Config.Success<typeof settings>
+export type Settings = Config.Success<typeof allSettings>
+
+/** A malformed variable, in one line that says what to do. It never has the value, which may be a secret. */
+export class SettingsError extends Data.TaggedError("SettingsError")<{ readonly message: string }> {}
+
+/** `SchemaError(Expected … at ["PORT"])` */
+const issueText = /^(?:SchemaError\()?(.*?) at \["([A-Z0-9_]+)"\]\)?$/s
+
+const explained = ({ message }: Config.ConfigError): SettingsError => {
+  const [, issue = "", name] = issueText.exec(message) ?? []
+  const known = documented.find((entry) => entry.name === name)
+  if (name === undefined || known === undefined) return new SettingsError({ message })
+  return new SettingsError({
+    message: `${name}: ${issue.trim()}. Set it so, or unset it for the default: ${known.default}`
+  })
+}
+
+/** Reads all variables. A malformed value fails with the name of the variable and what was expected. */
+export const settings: Effect.Effect<Settings, SettingsError> = Effect.mapError(allSettings, explained)
 
 /** The variables of this process. An empty one counts as unset, because container tools pass unset variables so. */
 export const environment = ConfigProvider.fromEnv({

@@ -18,7 +18,7 @@ import { firstStartLayer } from "./gateway/FirstStart.ts"
 import { TranscribeAudio } from "./gateway/TranscribeAudio.ts"
 import { Deployment, startUpReportLayer } from "./http/Deployment.ts"
 import { Drain } from "./http/edge/Drain.ts"
-import { nodeServerLayer } from "./http/edge/NodeServer.ts"
+import { nodeServerLayer, requireFreeSocket } from "./http/edge/NodeServer.ts"
 import { serverLayer } from "./http/Server.ts"
 import { RecordedAnswers } from "./idempotency/RecordedAnswers.ts"
 import { CreditLedger } from "./ledger/CreditLedger.ts"
@@ -62,10 +62,10 @@ export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.
       Layer.provide(RecordedAnswers.layer),
       Layer.provide(priceListLayer)
     )
-    // The models and prices, the database and the platform.
+    // The database, the models and prices, and the platform. A fault in the catalog is found before a database is made.
     .pipe(
-      Layer.provide(servedCatalogLayer(options)),
       Layer.provideMerge(Database.layer(options.database)),
+      Layer.provide(servedCatalogLayer(options)),
       Layer.provide(SecureRandom.layerWebCrypto),
       Layer.provide(NodeHttpServer.layerHttpServices)
     )
@@ -82,7 +82,8 @@ const deployment = Layer.effect(
 
 const run = Effect.gen(function* () {
   const options = yield* Effect.tapCause(settings, logFatal)
-  return yield* Layer.launch(gateway(options, nodeServerLayer(options))).pipe(
+  return yield* requireFreeSocket(options).pipe(
+    Effect.andThen(Layer.launch(gateway(options, nodeServerLayer(options)))),
     Effect.tapCause(logFatal),
     Effect.provide(telemetryLayer(options))
   )

@@ -20,3 +20,31 @@ describe("SERVICE_NAME", () => {
     })
   )
 })
+
+describe("A malformed variable", () => {
+  const faultOf = (env: { readonly [name: string]: string }) =>
+    Config.settings.pipe(
+      Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env })),
+      Effect.flip,
+      Effect.map(({ message }) => message)
+    )
+
+  const cases: ReadonlyArray<readonly [name: string, value: string, message: RegExp]> = [
+    ["PORT", "abc", /number\. Set it so, or unset it for the default: 8080$/],
+    ["PORT", "99999", /between 1 and 65535\. /],
+    ["BOOTSTRAP_API_KEY", "x", /a key of 16 to 512 visible ASCII characters.*openssl/],
+    ["BOOTSTRAP_API_KEY", "a key with spaces in it", /visible ASCII/],
+    ["SHUTDOWN_TIMEOUT", "soon", /Duration/],
+    ["BOOTSTRAP_CREDIT_USD", "ten", /USD/],
+    ["LOG_LEVEL", "loud", /"Info"/]
+  ]
+  for (const [name, value, message] of cases)
+    it.effect(`${name}=${value} is named in one line with a remedy, and not quoted`, () =>
+      Effect.gen(function* () {
+        const fault = yield* faultOf({ [name]: value })
+        assert.match(fault, new RegExp(`^${name}: Expected [^\n]+$`))
+        assert.match(fault, message)
+        if (value.length > 1) assert.notInclude(fault, value)
+      })
+    )
+})

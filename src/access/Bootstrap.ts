@@ -64,3 +64,10 @@ export const bootstrap = Effect.fn("Bootstrap.bootstrap")(function* (options: Bo
     Effect.catchTag("SqlError", (error) => orAccessUnavailable(Effect.fail(error)))
   )
 })
+
+/** False for a database that nobody has set up. */
+export const hasOrganization = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql`SELECT 1 FROM organization LIMIT 1`
+  return rows.length > 0
+}).pipe(Effect.catchTag("SqlError", (error) => orAccessUnavailable(Effect.fail(error))))

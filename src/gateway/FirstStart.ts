@@ -4,7 +4,7 @@
  */
 import { Console, Effect, Layer, Option, Redacted } from "effect"
 
-import { bootstrap } from "../access/Bootstrap.ts"
+import { bootstrap, hasOrganization } from "../access/Bootstrap.ts"
 import { requestId } from "../domain/Ids.ts"
 import { type Picodollars, toUsd, zero } from "../domain/Money.ts"
 import { CreditLedger } from "../ledger/CreditLedger.ts"
@@ -23,10 +23,17 @@ const printKey = (credit: Picodollars) => (secret: Redacted.Redacted) =>
     `\n  API key: ${Redacted.value(secret)}\n  It has $${toUsd(credit)} of credit and is shown only this once.\n`
   )
 
+const noKey =
+  "The database is empty, so no API key is valid yet. Set BOOTSTRAP_API_KEY to a key of your own, such as one that " +
+  "`openssl rand -hex 32` makes, and start again: the first organization gets that key and BOOTSTRAP_CREDIT_USD"
+
 export const firstStartLayer = (options: FirstStartOptions) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
-      if (Option.isNone(options.apiKey) && !options.mayGenerate) return
+      if (Option.isNone(options.apiKey) && !options.mayGenerate) {
+        if (!(yield* hasOrganization)) yield* Effect.logWarning(noKey)
+        return
+      }
       const ledger = yield* CreditLedger
       const organization = yield* bootstrap({
         apiKey: Option.getOrUndefined(options.apiKey),

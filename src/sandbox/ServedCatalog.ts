@@ -2,7 +2,7 @@
  * The catalog with the provider accounts that the environment switches on. When it switches on none, the sandbox stands
  * in for every provider, so that a first start needs no key; it is never mixed with real providers.
  */
-import { Context, Effect, FileSystem, Layer, Option } from "effect"
+import { Context, Effect, FileSystem, Layer, Option, type PlatformError } from "effect"
 
 import { Catalog, loadCatalog } from "../catalog/Catalog.ts"
 import { CatalogError } from "../catalog/CatalogFile.ts"
@@ -19,7 +19,9 @@ export const servedCatalogLayer = ({ catalogFile }: { readonly catalogFile: Opti
   Layer.unwrap(
     Effect.gen(function* () {
       const files = yield* FileSystem.FileSystem
-      const overlay = Option.isNone(catalogFile) ? undefined : yield* files.readFileString(catalogFile.value)
+      const overlay = Option.isNone(catalogFile)
+        ? undefined
+        : yield* Effect.mapError(files.readFileString(catalogFile.value), unreadable(catalogFile.value))
       const assembly = yield* Effect.mapError(Effect.fromResult(loadCatalog(overlay)), namingVariable)
       const providers = [...assembly.providers.values()]
       const configured = yield* Accounts.configured(providers)
@@ -34,6 +36,15 @@ export const servedCatalogLayer = ({ catalogFile }: { readonly catalogFile: Opti
       return Layer.merge(catalog, Layer.succeed(SandboxMode, { isOn }))
     })
   )
+
+/** Without the system's own message, which has the call and the path again. */
+const unreadable = (path: string) => (error: PlatformError.PlatformError) =>
+  new CatalogError({
+    path: "",
+    message:
+      `CATALOG_FILE: ${path} ${error.reason._tag === "NotFound" ? "does not exist" : "cannot be read"}. ` +
+      "Set it to the path of a JSON file, or unset it"
+  })
 
 /** Only the operator's file can be at fault, because the tests load the shipped catalog. */
 const namingVariable = ({ message, path }: CatalogError) =>
