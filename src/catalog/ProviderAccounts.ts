@@ -50,12 +50,32 @@ const account = Effect.fnUntraced(function* (provider: Provider) {
     provider,
     baseUrl: Option.match(baseUrl, {
       onNone: () => provider.baseUrl.replace("{region}", region),
-      onSome: (url) => url.href.replace(/\/+$/, "")
+      onSome: (url) => withUsualPath(provider, url.href.replace(/\/+$/, ""))
     }),
     apiKey: Option.getOrElse(key, () => Redacted.make("")),
     ...(aws && { aws })
   } satisfies ProviderAccount
 })
+
+/**
+ * The base URL as the protocol needs it. SDKs disagree about whether a base URL includes the version, so a missing path
+ * is completed to that of the provider's own address, and `/v1` is taken off where the protocol has it itself.
+ */
+const withUsualPath = (provider: Provider, url: string): string => {
+  const base = provider.protocol === "anthropic-messages" ? url.replace(/\/v1$/, "") : url
+  const usual = usualPath(provider)
+  const path = pathOf(base)
+  return usual.startsWith(`${path}/`) ? `${base.slice(0, base.length - path.length)}${usual}` : base
+}
+
+/** The path of the address in the catalog. A provider without one is a server of the operator's, or Azure. */
+const usualPath = ({ baseUrl, dialect, protocol }: Provider): string => {
+  if (baseUrl !== "") return pathOf(baseUrl)
+  if (dialect === "azure") return "/openai/v1"
+  return protocol === "openai-chat" ? "/v1" : ""
+}
+
+const pathOf = (url: string): string => url.replace(/^[a-z]+:\/\/[^/]*/i, "").replace(/\/+$/, "")
 
 /** The default is the region of the model ids in the shipped catalog. */
 const awsRegion = Config.NonEmptyString("AWS_REGION").pipe(
