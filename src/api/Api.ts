@@ -43,10 +43,17 @@ const IdempotencyHeaders = Schema.Struct({
   })
 })
 
+const ChatHeaders = Schema.Struct({
+  ...IdempotencyHeaders.fields,
+  "x-session-id": Schema.optionalKey(Schema.String).annotate({
+    description: "At most 256 characters. Stands for `session_id`, which comes before it where both are given."
+  })
+})
+
 const Chat = HttpApiGroup.make("chat")
   .add(
     HttpApiEndpoint.post("completions", "/v1/chat/completions", {
-      headers: IdempotencyHeaders,
+      headers: ChatHeaders,
       payload: ChatCompletionRequest,
       success: [ChatCompletion, HttpApiSchema.StreamSse({ data: ChatCompletionChunk })],
       error: [
@@ -143,6 +150,7 @@ export class Api extends HttpApi.make("tollgate")
     OpenApi.annotations({
       title: "Tollgate",
       version: "1",
-      description: "An HTTP gateway for language models that speaks the OpenAI API."
+      description: "An HTTP gateway for language models that speaks the OpenAI API.",
+      servers: [{ url: "/", description: "This gateway." }]
     })
   ) {}

@@ -27,6 +27,8 @@ const published = (serviceName: string) => (document: Record<string, unknown>) =
     JSON.stringify(document, (key, value: unknown) =>
       key === "additionalProperties" && value === false ? undefined : value
     )
+      // RFC 7235 compares schemes without regard to case, but readers of such documents know only the lower case.
+      .replaceAll('"scheme":"Bearer"', '"scheme":"bearer"')
       .replaceAll('"svc"', JSON.stringify(serviceName))
       .replaceAll("svc-auto", `${serviceName}-auto`)
   ) as Record<string, unknown>
@@ -43,7 +45,8 @@ export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<Ht
   ).pipe(Layer.provide(authorizationLayer))
   const routes = Layer.mergeAll(
     HttpApiBuilder.layer(api, { openapiPath: documentPaths.openApi }).pipe(Layer.provide(handlers)),
-    HttpApiScalar.layer(api, { path: documentPaths.reference }),
+    // The page must not load anything from another host.
+    HttpApiScalar.layer(api, { path: documentPaths.reference, scalar: { withDefaultFonts: false } }),
     Edge.edgeLayer(options)
   )
   return Layer.unwrap(
