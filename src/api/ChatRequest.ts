@@ -33,11 +33,10 @@ export const ChatCacheControl = Schema.Struct({
   ttl: omittable(Schema.String).annotate({ description: "A duration such as `5m`, `1h` or `1 hour`." })
 })
 
-const TextPart = Schema.Struct({
-  type: Schema.Literal("text"),
-  text: Schema.String,
-  cache_control: omittable(ChatCacheControl, cacheControl)
-})
+/** Clients mark parts, messages, tool calls and tools, and all of these are read. */
+const cacheable = { cache_control: omittable(ChatCacheControl, cacheControl) }
+
+const TextPart = Schema.Struct({ type: Schema.Literal("text"), text: Schema.String, ...cacheable })
 
 const imageUrl = /^(?:https?:\/\/|data:[\w.+-]+\/[\w.+-]+;base64,)/i
 
@@ -51,7 +50,8 @@ const ImagePart = Schema.Struct({
       })
     ),
     detail: omittable(Schema.String)
-  })
+  }),
+  ...cacheable
 })
 
 const AudioPart = Schema.Struct({
@@ -59,7 +59,8 @@ const AudioPart = Schema.Struct({
   input_audio: Schema.Struct({
     data: Schema.String.check(Schema.makeFilter(isBase64, { expected: "audio in base64" })),
     format: Schema.Literals(audioFormats)
-  })
+  }),
+  ...cacheable
 })
 
 const RefusalPart = Schema.Struct({ type: Schema.Literal("refusal"), refusal: Schema.String })
@@ -86,24 +87,33 @@ const ToolContent = Schema.Union([
 const ToolCall = Schema.Struct({
   id: Schema.NonEmptyString,
   type: omittable(Schema.Literal("function")),
-  function: Schema.Struct({ name: Schema.NonEmptyString, arguments: Schema.String })
+  function: Schema.Struct({ name: Schema.NonEmptyString, arguments: Schema.String }),
+  ...cacheable
 })
 
+const instruction = { content: Schema.NullOr(TextContent), ...cacheable }
+
 /** One schema per role, each with a single literal, so that an error names the missing key rather than the union. */
-const SystemMessage = Schema.Struct({ role: Schema.Literal("system"), content: Schema.NullOr(TextContent) })
-const DeveloperMessage = Schema.Struct({ role: Schema.Literal("developer"), content: Schema.NullOr(TextContent) })
-const UserMessage = Schema.Struct({ role: Schema.Literal("user"), content: Schema.NullOr(UserContent) })
+const SystemMessage = Schema.Struct({ role: Schema.Literal("system"), ...instruction })
+const DeveloperMessage = Schema.Struct({ role: Schema.Literal("developer"), ...instruction })
+const UserMessage = Schema.Struct({ role: Schema.Literal("user"), content: Schema.NullOr(UserContent), ...cacheable })
 const AssistantMessage = Schema.Struct({
   role: Schema.Literal("assistant"),
   content: omittable(AssistantContent),
   tool_calls: omittable(Schema.Array(ToolCall)),
+  refusal: omittable(Schema.String),
   reasoning: omittable(Schema.String),
-  reasoning_details: omittable(Schema.Array(JsonObject))
+  reasoning_content: omittable(Schema.String).annotate({
+    description: "Another name of `reasoning`, which counts where both are given."
+  }),
+  reasoning_details: omittable(Schema.Array(JsonObject)),
+  ...cacheable
 })
 const ToolMessage = Schema.Struct({
   role: Schema.Literal("tool"),
   content: Schema.NullOr(ToolContent),
-  tool_call_id: Schema.NonEmptyString
+  tool_call_id: Schema.NonEmptyString,
+  ...cacheable
 })
 
 export const ChatMessage = Schema.Union([
@@ -120,8 +130,10 @@ export const ChatTool = Schema.Struct({
   function: Schema.Struct({
     name: Schema.NonEmptyString,
     description: omittable(Schema.String),
-    parameters: JsonObject.annotate({ description: "JSON Schema of the arguments." })
-  })
+    parameters: JsonObject.annotate({ description: "JSON Schema of the arguments." }),
+    ...cacheable
+  }),
+  ...cacheable
 })
 
 const NamedTool = Schema.Struct({

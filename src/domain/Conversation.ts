@@ -9,15 +9,19 @@ export interface CacheControl {
   readonly ttl: "5m" | "1h"
 }
 
-/** Text in a message of any role. */
-export interface TextPart {
-  readonly type: "text"
-  readonly text: string
+/** What can end a prefix that should be cached. A mark on a whole message is on the last of these in it. */
+export interface Cacheable {
   readonly cacheControl?: CacheControl
 }
 
+/** Text in a message of any role. */
+export interface TextPart extends Cacheable {
+  readonly type: "text"
+  readonly text: string
+}
+
 /** An image, by reference or inline. */
-export interface ImagePart {
+export interface ImagePart extends Cacheable {
   readonly type: "image"
   /** `https://…`, `http://…` or `data:<mime>;base64,<data>`. */
   readonly url: string
@@ -30,7 +34,7 @@ export const audioFormats = ["mp3", "wav", "m4a", "webm", "ogg", "flac", "opus"]
 export type AudioFormat = (typeof audioFormats)[number]
 
 /** A recording. */
-export interface AudioPart {
+export interface AudioPart extends Cacheable {
   readonly type: "audio"
   /** The bytes of the file in base64. */
   readonly data: string
@@ -41,7 +45,7 @@ export interface AudioPart {
 export type ContentPart = TextPart | ImagePart | AudioPart
 
 /** A call that the model made. A `ToolMessage` with its id has the result. */
-export interface ToolCall {
+export interface ToolCall extends Cacheable {
   readonly id: string
   readonly name: string
   /** A JSON object as text, exactly as the model wrote it. It may be empty or malformed. */
@@ -74,8 +78,8 @@ export interface AssistantMessage {
   readonly reasoningDetails: ReadonlyArray<ReasoningDetail>
 }
 
-/** The result of a tool call. */
-export interface ToolMessage {
+/** The result of a tool call. It is marked itself only where it has no content to mark. */
+export interface ToolMessage extends Cacheable {
   readonly role: "tool"
   readonly toolCallId: string
   readonly content: ReadonlyArray<ContentPart>
@@ -84,7 +88,8 @@ export interface ToolMessage {
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 
 /** A function that the client lets the model call. */
-export interface Tool {
+/** A function that the client lets the model call. */
+export interface Tool extends Cacheable {
   readonly name: string
   readonly description?: string
   /** The JSON Schema of the arguments. */

@@ -11,7 +11,8 @@ import { hasAtMostCharacters } from "../../domain/TextLength.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
 import { parseJsonObject } from "../edge/JsonBody.ts"
 import { isLabel, labelRule, maxCallNameLength } from "../edge/RequestLabels.ts"
-import { cacheTtlOf, chatInputOf, type RequestContext } from "./ChatInputFromWire.ts"
+import { badCacheControl } from "./CacheControlFromWire.ts"
+import { chatInputOf, type RequestContext } from "./ChatInputFromWire.ts"
 
 export type BodyError = InvalidRequest | InvalidModel | InvalidCallName | UnsupportedParameter
 
@@ -92,20 +93,6 @@ const badToolReferences = (wire: Wire): string | undefined => {
   return choice !== "required" && !names.has(choice.function.name)
     ? "tool_choice.function.name: must be the name of one of tools"
     : undefined
-}
-
-const badCacheControl = (wire: Wire): string | undefined => {
-  const rule = "must be a duration such as 5m, 1h or 1 hour"
-  if (cacheTtlOf(wire.cache_control) === "malformed") return `cache_control.ttl: ${rule}`
-  for (const [at, message] of wire.messages.entries()) {
-    if (typeof message.content === "string" || !Array.isArray(message.content)) continue
-    for (const [index, part] of message.content.entries()) {
-      if (part.type === "text" && cacheTtlOf(part.cache_control) === "malformed") {
-        return `messages[${at}].content[${index}].cache_control.ttl: ${rule}`
-      }
-    }
-  }
-  return undefined
 }
 
 const format = SchemaIssue.makeFormatterStandardSchemaV1()

@@ -2,12 +2,9 @@
  * Translates a valid chat body into the gateway's own form: aliases are resolved and defaults are filled in. `null` and
  * absent mean the same, `developer` becomes `system`, and `max_tokens` counts only without `max_completion_tokens`.
  */
-import { Duration, Option } from "effect"
-
 import type * as Api from "../../api/ChatRequest.ts"
 import type {
   AssistantMessage,
-  CacheControl,
   ChatRequest,
   Message,
   ContentPart,
@@ -16,6 +13,7 @@ import type {
 } from "../../domain/Conversation.ts"
 import type { ReasoningFields } from "../../domain/Reasoning.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
+import { cacheControlOf, withMark, withMarkOnLast, type WireCacheControl } from "./CacheControlFromWire.ts"
 
 /** What the meaning of a request depends on beside its body. */
 export interface RequestContext {
@@ -46,10 +44,13 @@ const present = <A extends object>(fields: A): { [K in keyof A]?: NonNullable<A[
 
 const toRequest = (wire: Api.ChatCompletionRequest, sessionHeader: string | undefined): ChatInput["request"] => ({
   messages: wire.messages.map(toMessage),
-  tools: (wire.tools ?? []).map(({ function: tool }) => ({
+  tools: (wire.tools ?? []).map(({ cache_control, function: tool }) => ({
     name: tool.name,
     parameters: tool.parameters,
-    ...present({ description: tool.description })
+    ...present({
+      description: tool.description,
+      cacheControl: cacheControlOf(cache_control) ?? cacheControlOf(tool.cache_control)
+    })
   })),
   toolChoice: toToolChoice(wire.tool_choice),
   parallelToolCalls: wire.parallel_tool_calls ?? true,
@@ -61,7 +62,7 @@ const toRequest = (wire: Api.ChatCompletionRequest, sessionHeader: string | unde
     topP: wire.top_p,
     frequencyPenalty: wire.frequency_penalty,
     presencePenalty: wire.presence_penalty,
-    cacheControl: toCacheControl(wire.cache_control),
+    cacheControl: cacheControlOf(wire.cache_control),
     promptCacheKey: wire.prompt_cache_key,
     promptCacheRetention: wire.prompt_cache_retention,
     // An empty id counts as none; otherwise unrelated conversations would share one session pin.
@@ -73,43 +74,61 @@ const toMessage = (message: Api.ChatMessage): Message => {
   switch (message.role) {
     case "system":
     case "developer":
-      return { role: "system", content: toParts(message.content).filter(isText) }
+      return { role: "system", content: contentOf(message).filter(isText) }
     case "user":
-      return { role: "user", content: toParts(message.content) }
+      return { role: "user", content: contentOf(message) }
     case "assistant":
       return toAssistant(message)
-    case "tool":
-      return { role: "tool", toolCallId: message.tool_call_id, content: toParts(message.content) }
+    case "tool": {
+      const content = contentOf(message)
+      const mark = content.length === 0 ? cacheControlOf(message.cache_control) : undefined
+      return { role: "tool", toolCallId: message.tool_call_id, content, ...present({ cacheControl: mark }) }
+    }
   }
 }
 
-const toAssistant = (message: Extract<Api.ChatMessage, { role: "assistant" }>): AssistantMessage => ({
-  role: "assistant",
-  content: toParts(message.content).filter(isText),
-  toolCalls: (message.tool_calls ?? []).map((call) => ({
+const toAssistant = (message: Extract<Api.ChatMessage, { role: "assistant" }>): AssistantMessage => {
+  const toolCalls = (message.tool_calls ?? []).map((call) => ({
     id: call.id,
     name: call.function.name,
-    arguments: call.function.arguments
-  })),
-  reasoningDetails: message.reasoning_details ?? [],
-  ...present({ reasoning: message.reasoning })
-})
+    arguments: call.function.arguments,
+    ...present({ cacheControl: cacheControlOf(call.cache_control) })
+  }))
+  // Calls come after the text, so the mark on a message that has some is on the last of them.
+  const { cache_control, ...unmarked } = message
+  return {
+    role: "assistant",
+    content: contentOf(toolCalls.length > 0 ? unmarked : message).filter(isText),
+    toolCalls: withMarkOnLast(toolCalls, cacheControlOf(cache_control)),
+    reasoningDetails: message.reasoning_details ?? [],
+    ...present({ reasoning: message.reasoning || message.reasoning_content || undefined })
+  }
+}
 
 const isText = (part: ContentPart): part is TextPart => part.type === "text"
+
+/** The parts of a message. A mark on the message is one on the last part that can have one. */
+const contentOf = ({
+  cache_control,
+  content
+}: {
+  readonly cache_control?: WireCacheControl
+  readonly content?: Api.ChatMessage["content"]
+}): ReadonlyArray<ContentPart> => withMark(toParts(content), cacheControlOf(cache_control))
 
 const toParts = (content: Api.ChatMessage["content"]): ReadonlyArray<ContentPart> => {
   if (content === undefined || content === null || content === "") return []
   if (typeof content === "string") return [{ type: "text", text: content }]
   return content.map((part): ContentPart => {
+    if (part.type === "refusal") return { type: "text", text: part.refusal }
+    const mark = present({ cacheControl: cacheControlOf(part.cache_control) })
     switch (part.type) {
       case "text":
-        return { type: "text", text: part.text, ...present({ cacheControl: toCacheControl(part.cache_control) }) }
-      case "refusal":
-        return { type: "text", text: part.refusal }
+        return { type: "text", text: part.text, ...mark }
       case "image_url":
-        return { type: "image", url: part.image_url.url, ...present({ detail: part.image_url.detail }) }
+        return { type: "image", url: part.image_url.url, ...present({ detail: part.image_url.detail }), ...mark }
       case "input_audio":
-        return { type: "audio", ...part.input_audio }
+        return { type: "audio", ...part.input_audio, ...mark }
     }
   })
 }
@@ -138,32 +157,4 @@ const toReasoning = (wire: Api.ChatCompletionRequest): ReasoningFields => {
     }),
     ...present({ reasoningEffort: wire.reasoning_effort })
   }
-}
-
-type WireCacheControl = Api.ChatCompletionRequest["cache_control"]
-
-const toCacheControl = (control: WireCacheControl): CacheControl | undefined => {
-  const ttl = cacheTtlOf(control)
-  return ttl === undefined || ttl === "malformed" ? undefined : { ttl }
-}
-
-/** Durations such as `5m`, `1h` and `1 hour`; other notations are left to `Duration.fromInput`. */
-const durationText = /^(\d{1,6})\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?)$/i
-const secondsPer: { readonly [unit: string]: number } = { s: 1, m: 60, h: 3_600, d: 86_400 }
-
-/**
- * The cache lifetime that a `cache_control` means. Providers offer five minutes and one hour: an hour or more becomes
- * one hour, and anything shorter becomes five minutes. `undefined` without a `cache_control`.
- */
-export const cacheTtlOf = (control: WireCacheControl): CacheControl["ttl"] | "malformed" | undefined => {
-  if (control === undefined || control === null) return undefined
-  if (control.ttl === undefined || control.ttl === null) return "5m"
-  const match = durationText.exec(control.ttl.trim())
-  const seconds =
-    match === null
-      ? // Any text may be passed: `fromInput` returns none for what is not a duration.
-        Option.map(Duration.fromInput(control.ttl as Duration.Input), Duration.toSeconds)
-      : Option.some(Number(match[1]) * (secondsPer[match[2]?.[0]?.toLowerCase() ?? ""] ?? 0))
-  if (Option.isNone(seconds) || !(seconds.value > 0)) return "malformed"
-  return seconds.value >= 3_600 ? "1h" : "5m"
 }

@@ -37,6 +37,7 @@ export interface ClaudeTool {
   readonly description: string | undefined
   /** JSON Schema with an object at its root and no choices there. */
   readonly input_schema: JsonObject
+  readonly cache_control: EphemeralCacheControl | undefined
 }
 
 /** Whether and which tool is called. `any` insists on a call. */
@@ -87,6 +88,7 @@ export interface ImageBlock {
     | { readonly type: "url"; readonly url: string }
     /** Base64 of a JPEG, PNG, GIF or WebP image. */
     | { readonly type: "base64"; readonly media_type: string; readonly data: string }
+  readonly cache_control: EphemeralCacheControl | undefined
 }
 
 /** Goes back unchanged: the signature covers the text. */
@@ -109,6 +111,7 @@ export interface ToolUseBlock {
   readonly id: string
   readonly name: string
   readonly input: JsonObject
+  readonly cache_control: EphemeralCacheControl | undefined
 }
 
 /** Stands at the start of the user's turn right after the call. */

@@ -5,6 +5,7 @@
  */
 import {
   type AssistantMessage,
+  type Cacheable,
   type ChatRequest,
   type ContentPart,
   type Message,
@@ -30,7 +31,8 @@ import type {
   ToolResultBlock
 } from "./Body.ts"
 
-type CacheMarks = ReadonlyMap<TextPart, EphemeralCacheControl>
+/** The `cache_control` members, by the part, call, tool or result that carries each. */
+export type CacheMarks = ReadonlyMap<Cacheable, EphemeralCacheControl>
 
 /** What the messages of one request have in common. */
 interface MessageContext {
@@ -45,9 +47,16 @@ export interface ConversationBody {
   readonly messages: ReadonlyArray<ClaudeMessage>
 }
 
+/** The `cache_control` of everything that carries one. */
+export const cacheMarks = (request: ChatRequest): CacheMarks =>
+  new Map(Array.from(breakpoints(request), ([item, control]) => [item, ephemeral(control)] as const))
+
 /** `format`: the format that the answer has to be asked for in a sentence. */
-export const conversationOf = (call: WireCall, format: ChatRequest["responseFormat"]): ConversationBody => {
-  const marks = new Map(Array.from(breakpoints(call.request), ([part, control]) => [part, ephemeral(control)] as const))
+export const conversationOf = (
+  call: WireCall,
+  format: ChatRequest["responseFormat"],
+  marks: CacheMarks
+): ConversationBody => {
   const context: MessageContext = { call, marks, wireId: wireIds("plain") }
   const { rest, system } = splitSystem(call.request.messages)
   const instruction: ReadonlyArray<TextBlock> =
@@ -101,7 +110,7 @@ const taggedSystem = (parts: ReadonlyArray<TextPart>, marks: CacheMarks): Readon
 /** Texts and images; a request with audio has been refused before. */
 const partBlocks = (parts: ReadonlyArray<ContentPart>, marks: CacheMarks): ReadonlyArray<TextBlock | ImageBlock> =>
   parts.flatMap((part): ReadonlyArray<TextBlock | ImageBlock> => {
-    if (part.type === "image") return [{ type: "image", source: imageSource(part.url) }]
+    if (part.type === "image") return [{ type: "image", source: imageSource(part.url), cache_control: marks.get(part) }]
     return part.type === "text" ? textBlocks([part], marks) : []
   })
 
@@ -121,7 +130,8 @@ const assistantBlocks = (
     type: "tool_use",
     id: wireId(tool.id),
     name: tool.name,
-    input: argumentsIn(tool.arguments)
+    input: argumentsIn(tool.arguments),
+    cache_control: marks.get(tool)
   }))
 ]
 
@@ -140,8 +150,6 @@ const toolResult = ({ marks, wireId }: MessageContext, message: ToolMessage): To
       first === undefined || (first.type === "text" && others.length === 0)
         ? (first?.text ?? "")
         : partBlocks(message.content, new Map()),
-    cache_control: message.content
-      .map((part) => (part.type === "text" ? marks.get(part) : undefined))
-      .findLast((mark) => mark !== undefined)
+    cache_control: [...message.content, message].map((item) => marks.get(item)).findLast((mark) => mark !== undefined)
   }
 }

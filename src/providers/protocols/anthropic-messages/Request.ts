@@ -24,7 +24,7 @@ import { visibleStops } from "../shared/StopSequences.ts"
 import type { Thinking } from "../shared/Thinking.ts"
 import { unsupportedFailure } from "../shared/UnsupportedFeatures.ts"
 import type { AnswerFormat, OutputConfig, RequestBody } from "./Body.ts"
-import { conversationOf } from "./Content.ts"
+import { type CacheMarks, cacheMarks, conversationOf } from "./Content.ts"
 
 /** The version that old and new models both accept. */
 const apiVersion = "2023-06-01"
@@ -51,12 +51,14 @@ const bodyOf = (call: WireCall, thinking: Thinking): RequestBody => {
   const { request } = call
   const automatic = automaticBreakpoint(request)
   const format = nativeFormat(call)
-  const { messages, system } = conversationOf(call, format === undefined ? request.responseFormat : { type: "text" })
+  const marks = cacheMarks(request)
+  const prompted = format === undefined ? request.responseFormat : ({ type: "text" } as const)
+  const { messages, system } = conversationOf(call, prompted, marks)
   const stops = visibleStops(request.stop).sent
   return {
     model: call.upstream,
     max_tokens: outputLimit(call),
-    ...tools(request),
+    ...tools(request, marks),
     system: system.length > 0 ? system : undefined,
     messages,
     cache_control: automatic && ephemeral(automatic),
@@ -74,14 +76,15 @@ type Members<Name extends keyof RequestBody> = Pick<RequestBody, Name>
 /** Sequences of white space, which the API refuses: the gateway cuts the answer at them. */
 export const localStops = ({ request }: WireCall): ReadonlyArray<string> => visibleStops(request.stop).local
 
-const tools = (request: ChatRequest): Members<"tools" | "tool_choice"> => {
+const tools = (request: ChatRequest, marks: CacheMarks): Members<"tools" | "tool_choice"> => {
   const hasTools = request.tools.length > 0
   return {
     tools: hasTools
-      ? request.tools.map(({ description, name, parameters }) => ({
-          name,
-          description,
-          input_schema: inputSchema(parameters)
+      ? request.tools.map((tool) => ({
+          name: tool.name,
+          description: tool.description,
+          input_schema: inputSchema(tool.parameters),
+          cache_control: marks.get(tool)
         }))
       : undefined,
     tool_choice: hasTools ? toolChoice(request) : undefined

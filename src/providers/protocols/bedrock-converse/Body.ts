@@ -23,7 +23,7 @@ export interface RequestBody {
 
 /** The tools, and whether one of them must be called. */
 export interface ToolConfig {
-  readonly tools: ReadonlyArray<{ readonly toolSpec: ToolSpec }>
+  readonly tools: ReadonlyArray<{ readonly toolSpec: ToolSpec } | CachePointBlock>
   /** Without it the model decides. There is no choice that forbids calls. */
   readonly toolChoice: { readonly tool: { readonly name: string } } | { readonly any: object } | undefined
 }

@@ -5,6 +5,7 @@
  */
 import {
   type AssistantMessage,
+  type Cacheable,
   type CacheControl,
   type ChatRequest,
   type ContentPart,
@@ -13,7 +14,7 @@ import {
   type ToolMessage
 } from "../../../domain/Conversation.ts"
 import type { WireCall } from "../Protocol.ts"
-import { automaticBreakpoint, breakpoints } from "../shared/CacheBreakpoints.ts"
+import { automaticBreakpoint, type CacheBreakpoints } from "../shared/CacheBreakpoints.ts"
 import { dataUri } from "../shared/DataUri.ts"
 import { argumentsIn, isBlank } from "../shared/Field.ts"
 import { type SignedThinking, signedThinkingFrom } from "../shared/ReasoningDetails.ts"
@@ -59,20 +60,23 @@ interface MessageContext {
   readonly call: WireCall
   readonly results: ToolResults
   readonly wireId: (id: string) => string
-  /** The cache point after a part, if it has one. */
-  readonly pointAfter: (part: ContentPart | undefined) => ReadonlyArray<CachePointBlock>
+  /** The cache point after a part or a call, if it has one. */
+  readonly pointAfter: (item: Cacheable | undefined) => ReadonlyArray<CachePointBlock>
 }
 
-export const conversationOf = (call: WireCall, { forbidsCalls, format }: PromptedRules): ConversationBody => {
+export const conversationOf = (
+  call: WireCall,
+  { forbidsCalls, format }: PromptedRules,
+  marks: CacheBreakpoints
+): ConversationBody => {
   const { request } = call
   const family = modelFamilyOf(call)
-  const marks: ReadonlyMap<unknown, CacheControl> = breakpoints(request)
   const { rest, system } = splitSystem(request.messages)
   const context: MessageContext = {
     call,
     results: toolResultsIn(rest),
     wireId: wireIds("plain"),
-    pointAfter: (part) => cachePoint(marks.get(part), family)
+    pointAfter: (item) => cachePoint(item && marks.get(item), family)
   }
   const instruction: ReadonlyArray<TextBlock> = format.type === "text" ? [] : [{ text: instructionOf(format) }]
   const turns = alternatingTurns(
@@ -88,7 +92,11 @@ export const conversationOf = (call: WireCall, { forbidsCalls, format }: Prompte
   }
 }
 
-const cachePoint = (control: CacheControl | undefined, { caching }: ModelFamily): ReadonlyArray<CachePointBlock> =>
+/** The block that ends a cached prefix, for models that can cache. */
+export const cachePoint = (
+  control: CacheControl | undefined,
+  { caching }: ModelFamily
+): ReadonlyArray<CachePointBlock> =>
   control === undefined || caching === "none"
     ? []
     : [{ cachePoint: { type: "default", ttl: control.ttl === "1h" && caching === "5m or 1h" ? "1h" : undefined } }]
@@ -120,7 +128,7 @@ const taggedSystem = (context: MessageContext, parts: ReadonlyArray<TextPart>): 
 /** Texts and images; a request with audio, or with an image that is not data, has been refused before. */
 const partBlocks = (context: MessageContext, parts: ReadonlyArray<ContentPart>): ReadonlyArray<ContentBlock> =>
   parts.flatMap((part): ReadonlyArray<ContentBlock> => {
-    if (part.type === "image") return imageBlocks(part.url)
+    if (part.type === "image") return [...imageBlocks(part.url), ...context.pointAfter(part)]
     return part.type === "text" ? textBlocks(context, [part]) : []
   })
 
@@ -144,9 +152,10 @@ const imageBlocks = (url: string): ReadonlyArray<ImageBlock> => {
 const assistantBlocks = (context: MessageContext, message: AssistantMessage): ReadonlyArray<ContentBlock> => {
   const output = [
     ...partBlocks(context, message.content),
-    ...message.toolCalls.map((tool): ContentBlock => ({
-      toolUse: { toolUseId: context.wireId(tool.id), name: tool.name, input: argumentsIn(tool.arguments) }
-    }))
+    ...message.toolCalls.flatMap((tool): ReadonlyArray<ContentBlock> => [
+      { toolUse: { toolUseId: context.wireId(tool.id), name: tool.name, input: argumentsIn(tool.arguments) } },
+      ...context.pointAfter(tool)
+    ])
   ]
   return output.length === 0 ? [] : [...signedThinkingFrom(context.call.origin, message).map(reasoningBlock), ...output]
 }
@@ -161,7 +170,7 @@ const reasoningBlock = (thinking: SignedThinking): ReasoningBlock => {
 const resultBlocks = (context: MessageContext, { toolCalls }: AssistantMessage): ReadonlyArray<ContentBlock> =>
   toolCalls.flatMap((tool): ReadonlyArray<ContentBlock> => {
     const result = context.results.get(tool)
-    const marked = result?.content.findLast((part) => context.pointAfter(part).length > 0)
+    const marked = result && [...result.content, result].findLast((item) => context.pointAfter(item).length > 0)
     return [
       {
         toolResult: {

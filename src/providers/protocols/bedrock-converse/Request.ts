@@ -7,6 +7,7 @@ import { Result } from "effect"
 import type { ChatRequest, Tool } from "../../../domain/Conversation.ts"
 import type { Failure } from "../../../domain/Failure.ts"
 import type { WireCall, WireRequest } from "../Protocol.ts"
+import { breakpoints } from "../shared/CacheBreakpoints.ts"
 import { answerSchema, inputSchema } from "../shared/ClaudeSchema.ts"
 import { commonImageTypes } from "../shared/DataUri.ts"
 import { isBlank } from "../shared/Field.ts"
@@ -15,8 +16,8 @@ import { acceptedSampling, temperatureUpToOne } from "../shared/Sampling.ts"
 import { visibleStops } from "../shared/StopSequences.ts"
 import type { Thinking } from "../shared/Thinking.ts"
 import { type AcceptedInput, unsupportedFailure } from "../shared/UnsupportedFeatures.ts"
-import type { InferenceConfig, RequestBody, TextFormat, ToolConfig } from "./Body.ts"
-import { conversationOf } from "./Content.ts"
+import type { CachePointBlock, InferenceConfig, RequestBody, TextFormat, ToolConfig, ToolSpec } from "./Body.ts"
+import { cachePoint, conversationOf, type PromptedRules } from "./Content.ts"
 import { type ModelFamily, modelFamilyOf } from "./ModelFamilies.ts"
 
 const acceptedInput: AcceptedInput = {
@@ -45,12 +46,14 @@ const bodyOf = (call: WireCall): RequestBody => {
   const thinking = family.thinking(call)
   const tools = declaredTools(call)
   const textFormat = family.jsonSchema ? textFormatOf(responseFormat) : undefined
-  const { messages, system } = conversationOf(call, {
+  const rules: PromptedRules = {
     format: textFormat === undefined ? responseFormat : { type: "text" },
     forbidsCalls: tools.length > 0 && !mayCallTools(call)
-  })
+  }
+  const marks = breakpoints(call.request)
+  const { messages, system } = conversationOf(call, rules, marks)
   return {
-    toolConfig: tools.length > 0 ? toolConfig(call, tools) : undefined,
+    toolConfig: tools.length > 0 ? toolConfig(call, tools, (tool) => cachePoint(marks.get(tool), family)) : undefined,
     system: system.length > 0 ? system : undefined,
     messages,
     inferenceConfig: inferenceConfig(call, family, thinking),
@@ -76,15 +79,19 @@ const declaredTools = (call: WireCall): ReadonlyArray<Tool> => {
   return tools.length > 0 ? tools : Array.from(names, (name) => ({ name, parameters: {} }))
 }
 
-const toolConfig = (call: WireCall, tools: ReadonlyArray<Tool>): ToolConfig => ({
-  tools: tools.map(({ description, name, parameters }) => ({
-    toolSpec: {
-      name,
-      description: description !== undefined && !isBlank(description) ? description : undefined,
-      inputSchema: { json: inputSchema(parameters) }
-    }
-  })),
+const toolConfig = (
+  call: WireCall,
+  tools: ReadonlyArray<Tool>,
+  pointAfter: (tool: Tool) => ReadonlyArray<CachePointBlock>
+): ToolConfig => ({
+  tools: tools.flatMap((tool) => [{ toolSpec: toolSpec(tool) }, ...pointAfter(tool)]),
   toolChoice: mayCallTools(call) ? toolChoiceOf(call.request) : undefined
+})
+
+const toolSpec = ({ description, name, parameters }: Tool): ToolSpec => ({
+  name,
+  description: description !== undefined && !isBlank(description) ? description : undefined,
+  inputSchema: { json: inputSchema(parameters) }
 })
 
 const toolChoiceOf = ({ toolChoice }: ChatRequest): ToolConfig["toolChoice"] => {

@@ -153,6 +153,8 @@ export interface ImageChatPart {
   readonly type: "image_url"
   /** `detail`: `auto`, `low`, `high` or `original`. */
   readonly image_url: { readonly url: string; readonly detail: string | undefined }
+  /** OpenRouter. */
+  readonly cache_control?: EphemeralCacheControl | undefined
 }
 
 export interface AudioChatPart {

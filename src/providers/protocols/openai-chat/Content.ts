@@ -1,21 +1,26 @@
 /**
- * Messages in OpenAI's form. Reasoning goes back only to the model that made it, in the member that its server reads.
- * Members that a server does not know are left out, because strict servers refuse the whole request for them.
+ * Messages in OpenAI's form. Members that a server does not know are left out, because strict servers refuse the whole
+ * request for them.
  */
 import {
   type AssistantMessage,
+  type Cacheable,
   type ContentPart,
   type Message,
   type TextPart,
   textOf,
   type ToolMessage
 } from "../../../domain/Conversation.ts"
-import type { JsonObject } from "../../../domain/JsonObject.ts"
 import type { WireCall } from "../Protocol.ts"
-import { ephemeral } from "../shared/CacheBreakpoints.ts"
+import {
+  breakpoints,
+  type CacheBreakpoints,
+  ephemeral,
+  type EphemeralCacheControl,
+  withMarksOnTexts
+} from "../shared/CacheBreakpoints.ts"
 import { type Dialect, dialects } from "../shared/Dialects.ts"
 import { readableArguments } from "../shared/Field.ts"
-import { detailsFrom } from "../shared/ReasoningDetails.ts"
 import { instructionOf, lacksWordJson } from "../shared/ResponseFormats.ts"
 import { canReason } from "../shared/Sampling.ts"
 import { splitSystem, toolMediaIntroduction } from "../shared/Turns.ts"
@@ -26,9 +31,9 @@ import type {
   OpenAiMessage,
   InstructionMessage,
   TextChatPart,
-  ThinkingChunk,
   ToolChatMessage
 } from "./Body.ts"
+import { reasoningEcho } from "./ReasoningEcho.ts"
 
 /** What the messages of one request have in common. */
 interface MessageContext {
@@ -37,16 +42,24 @@ interface MessageContext {
   readonly wireId: (id: string) => string
   /** By the client's id of the call; for servers that want the tool's name beside its result. */
   readonly toolNames: ReadonlyMap<string, string>
+  /** What carries `cache_control`, for servers that read it. */
+  readonly marks: CacheBreakpoints
 }
 
 /** The `messages` member. */
 export const messagesOf = (call: WireCall): ReadonlyArray<OpenAiMessage> => {
-  const { messages } = call.request
   const dialect = dialects[call.dialect]
+  const messages = dialect.cacheControl ? withMarksOnTexts(call.request.messages) : call.request.messages
   const toolNames = messages.flatMap((message) =>
     message.role === "assistant" ? message.toolCalls.map(({ id, name }) => [id, name] as const) : []
   )
-  const context: MessageContext = { call, dialect, wireId: wireIds(dialect.toolIds), toolNames: new Map(toolNames) }
+  const context: MessageContext = {
+    call,
+    dialect,
+    wireId: wireIds(dialect.toolIds),
+    toolNames: new Map(toolNames),
+    marks: dialect.cacheControl ? breakpoints({ ...call.request, messages, tools: [] }) : new Map()
+  }
   const { rest, system } = splitSystem(messages)
   return [
     ...system.map((message) => instructionMessage(context, contentOf(context, message.content))),
@@ -78,30 +91,38 @@ const instructionMessage = (
 
 /** Texts alone become one string, because not every server reads parts. */
 const contentOf = (
-  { dialect }: MessageContext,
+  context: MessageContext,
   parts: ReadonlyArray<ContentPart>
 ): string | ReadonlyArray<ChatContentPart> => {
   const texts = parts.filter((part): part is TextPart => part.type === "text")
-  const marked = dialect.cacheControl && texts.some((part) => part.cacheControl !== undefined)
-  return texts.length === parts.length && !marked
+  return texts.length === parts.length && !texts.some((part) => context.marks.has(part))
     ? texts.map((part) => part.text).join("\n")
-    : parts.map((part) => contentPart(dialect, part))
+    : parts.map((part) => contentPart(context, part))
 }
 
-const contentPart = (dialect: Dialect, part: ContentPart): ChatContentPart => {
+const markOf = ({ marks }: MessageContext, item: Cacheable): EphemeralCacheControl | undefined => {
+  const control = marks.get(item)
+  return control && ephemeral(control)
+}
+
+const contentPart = (context: MessageContext, part: ContentPart): ChatContentPart => {
   switch (part.type) {
     case "text":
       return {
         type: "text",
         text: part.text,
-        cache_control: dialect.cacheControl && part.cacheControl ? ephemeral(part.cacheControl) : undefined
+        cache_control: markOf(context, part)
       }
     case "image":
-      return { type: "image_url", image_url: { url: part.url, detail: part.detail || undefined } }
+      return {
+        type: "image_url",
+        image_url: { url: part.url, detail: part.detail || undefined },
+        cache_control: markOf(context, part)
+      }
     case "audio":
       return {
         type: "input_audio",
-        input_audio: dialect.audio.shape === "string" ? part.data : { data: part.data, format: part.format }
+        input_audio: context.dialect.audio.shape === "string" ? part.data : { data: part.data, format: part.format }
       }
   }
 }
@@ -111,11 +132,11 @@ const assistantMessages = (context: MessageContext, message: AssistantMessage): 
   const { toolCalls } = message
   if (text === "" && toolCalls.length === 0) return []
   const { dialect, wireId } = context
-  const echo = reasoningEcho(context, message, text)
+  const echo = reasoningEcho(context.call, message, text)
   return [
     {
       role: "assistant",
-      content: echo.content ?? (text === "" ? dialect.emptyContent : text),
+      content: echo.content ?? (text === "" ? dialect.emptyContent : markedText(context, message, text)),
       reasoning_details: echo.details,
       reasoning: dialect.reasoningEcho === "reasoning" ? echo.text : undefined,
       reasoning_content: dialect.reasoningEcho === "reasoning_content" ? echo.text : undefined,
@@ -131,29 +152,15 @@ const assistantMessages = (context: MessageContext, message: AssistantMessage): 
   ]
 }
 
-/** A message's own reasoning, in one of the forms in which servers take it back, or in none. */
-interface ReasoningEcho {
-  readonly text?: string
-  readonly details?: AssistantMessage["reasoningDetails"]
-  /** The content with the reasoning in it, in place of the text. */
-  readonly content?: ReadonlyArray<ThinkingChunk | TextChatPart>
-}
-
-const reasoningEcho = ({ call, dialect }: MessageContext, message: AssistantMessage, text: string): ReasoningEcho => {
-  if (dialect.reasoningEcho === "none") return {}
-  const details = detailsFrom(call.origin, message)
-  if (dialect.reasoningEcho === "details") return details.length > 0 ? { details } : {}
-  // Without any block nobody can tell which model reasoned; blocks of another model prove that it was not this one.
-  const foreign = message.reasoningDetails.length > 0 && details.length === 0
-  const reasoning = details.length > 0 ? details.map(detailText).join("") : foreign ? "" : (message.reasoning ?? "")
-  if (dialect.reasoningEcho !== "chunks")
-    return reasoning !== "" || dialect.requiresReasoningEcho ? { text: reasoning } : {}
-  if (reasoning === "") return {}
-  const chunk: ThinkingChunk = { type: "thinking", thinking: [{ type: "text", text: reasoning }] }
-  return { content: text === "" ? [chunk] : [chunk, { type: "text", text }] }
-}
-
-const detailText = (detail: JsonObject): string => (typeof detail["text"] === "string" ? detail["text"] : "")
+/** One string, which every server reads, unless a part of it carries a mark. */
+const markedText = (
+  context: MessageContext,
+  { content }: AssistantMessage,
+  text: string
+): string | ReadonlyArray<TextChatPart> =>
+  content.some((part) => context.marks.has(part))
+    ? content.map((part) => ({ type: "text", text: part.text, cache_control: markOf(context, part) }))
+    : text
 
 const toolMessage = (context: MessageContext, message: ToolMessage): ToolChatMessage => {
   const texts = message.content.filter((part) => part.type === "text")

@@ -76,7 +76,12 @@ export type InputContent =
       readonly prompt_cache_breakpoint: CacheBreakpoint | undefined
     }
   /** `detail`: `auto`, `low` or `high`. */
-  | { readonly type: "input_image"; readonly image_url: string; readonly detail: string }
+  | {
+      readonly type: "input_image"
+      readonly image_url: string
+      readonly detail: string
+      readonly prompt_cache_breakpoint: CacheBreakpoint | undefined
+    }
 
 /** From gpt-5.6 on. Without `ttl` the prefix is kept for half an hour. */
 export interface CacheBreakpoint {

@@ -66,7 +66,9 @@ const contentOf = (call: WireCall, parts: ReadonlyArray<ContentPart>): ReadonlyA
   parts.flatMap((part): ReadonlyArray<InputContent> => {
     if (part.type === "text")
       return [{ type: "input_text", text: part.text, prompt_cache_breakpoint: breakpoint(call, part.cacheControl) }]
-    return part.type === "image" ? [{ type: "input_image", image_url: part.url, detail: part.detail ?? "auto" }] : []
+    if (part.type !== "image") return []
+    const prompt_cache_breakpoint = breakpoint(call, part.cacheControl)
+    return [{ type: "input_image", image_url: part.url, detail: part.detail ?? "auto", prompt_cache_breakpoint }]
   })
 
 /**
@@ -104,8 +106,12 @@ const assistantItems = ({ call, wireId }: MessageContext, message: AssistantMess
 const toolOutput = ({ call, wireId }: MessageContext, message: ToolMessage): FunctionCallOutputItem => ({
   type: "function_call_output",
   call_id: wireId(message.toolCallId),
-  output: message.content.every((part) => part.type === "text") ? textOf(message) : contentOf(call, message.content)
+  output: isPlainText(call, message.content) ? textOf(message) : contentOf(call, message.content)
 })
+
+/** True for parts that one string can say. A breakpoint needs a part to stand on. */
+const isPlainText = (call: WireCall, parts: ReadonlyArray<ContentPart>): boolean =>
+  parts.every((part) => part.type === "text" && breakpoint(call, part.cacheControl) === undefined)
 
 const formatInstruction = (call: WireCall): ReadonlyArray<InputItem> => {
   const { messages, responseFormat } = call.request

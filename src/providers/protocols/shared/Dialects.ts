@@ -37,8 +37,8 @@ export interface Dialect {
    * `reasoning_details`, or as chunks of the content.
    */
   readonly reasoningEcho: "none" | "reasoning" | "reasoning_content" | "details" | "chunks"
-  /** An assistant message without its reasoning is refused, so an empty one is sent. */
-  readonly requiresReasoningEcho: boolean
+  /** Which assistant messages are refused without their reasoning, and what is sent where it is not known. */
+  readonly missingReasoning?: { readonly in: "every message" | "tool calls"; readonly text: string }
   /** `<think>` at the start of the content is reasoning. */
   readonly thinkTags: boolean
   /** The tool choice that insists on a call. */
@@ -83,7 +83,6 @@ const generic: Dialect = {
   thinkingSwitch: "none",
   reasoningSwitch: "none",
   reasoningEcho: "none",
-  requiresReasoningEcho: false,
   thinkTags: false,
   requiredTool: "required",
   toolIds: "short",
@@ -125,7 +124,7 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
     effort: "levels",
     thinkingSwitch: "thinking",
     reasoningEcho: "reasoning_content",
-    requiresReasoningEcho: true,
+    missingReasoning: { in: "every message", text: "" },
     jsonSchema: false,
     penalties: "never"
   },
@@ -165,7 +164,14 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
     affinity: { header: "x-session-affinity" }
   },
   cerebras: { ...vendor, maxTokens: "max_completion_tokens", reasoningEcho: "reasoning", penalties: "never" },
-  moonshot: { ...vendor, thinkingSwitch: "thinking", reasoningEcho: "reasoning_content", promptCacheKey: true },
+  moonshot: {
+    ...vendor,
+    thinkingSwitch: "thinking",
+    reasoningEcho: "reasoning_content",
+    // An empty text counts as missing there.
+    missingReasoning: { in: "tool calls", text: " " },
+    promptCacheKey: true
+  },
   zai: {
     ...vendor,
     thinkingSwitch: "thinking, kept",

@@ -1,10 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import { cacheTtlOf } from "../../../src/http/chat/ChatInputFromWire.ts"
+import { cacheTtlOf } from "../../../src/http/chat/CacheControlFromWire.ts"
 
 const ephemeral = (ttl?: string | null) => ({ type: "ephemeral", ...(ttl !== undefined && { ttl }) }) as const
 
-describe("ChatInputFromWire", () => {
+describe("CacheControlFromWire", () => {
   it("rounds a cache lifetime down to one that providers know, in every notation", () => {
     for (const ttl of [undefined, null, "5m", "300s", "1s", "59 minutes", "1 minute", "3599 sec", " 10 MIN "]) {
       assert.strictEqual(cacheTtlOf(ephemeral(ttl)), "5m", String(ttl))
