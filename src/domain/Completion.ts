@@ -5,6 +5,7 @@
  * same content cannot differ.
  */
 import type { ReasoningDetail, ToolCall } from "./Conversation.ts"
+import { appendDetail } from "./ReasoningBlocks.ts"
 import type { Usage } from "./Usage.ts"
 
 /** OpenAI's names for why a completion ended. */
@@ -97,24 +98,4 @@ export const fold = (events: Iterable<CompletionEvent>): Completion => {
     }
   }
   return { content, refusal, reasoning, reasoningDetails: details, toolCalls: tools, finishReason, usage }
-}
-
-const appendDetail = (details: Array<ReasoningDetail>, detail: ReasoningDetail): void => {
-  const at = details.findLastIndex((earlier) => continuedMember(earlier, detail) !== undefined)
-  const earlier = details[at]
-  const member = earlier === undefined ? undefined : continuedMember(earlier, detail)
-  if (earlier === undefined || member === undefined) details.push(detail)
-  else
-    details[at] = { ...earlier, ...detail, [member]: `${String(earlier[member] ?? "")}${String(detail[member] ?? "")}` }
-}
-
-/**
- * The member of `earlier` whose text `next` continues, if it does. Both must belong to one block, which their type,
- * index and id identify. A block of text ends with its signature.
- */
-const continuedMember = (earlier: ReasoningDetail, next: ReasoningDetail): "text" | "summary" | undefined => {
-  if (earlier["type"] !== next["type"] || earlier["index"] === undefined) return undefined
-  if (earlier["index"] !== next["index"] || earlier["id"] !== next["id"]) return undefined
-  if (earlier["type"] === "reasoning.summary") return "summary"
-  return earlier["type"] === "reasoning.text" && earlier["signature"] === undefined ? "text" : undefined
 }

@@ -109,7 +109,10 @@ const firstTurns = Effect.fnUntraced(function* (model: string, stream: boolean) 
 const assertAnswer = ({ message }: Answer, model: string) =>
   assert.include(String(message["content"]), "Still 12 degrees.", `the answer of ${model}`)
 
-/** The same messages with one letter changed in all reasoning and all signatures. */
+/**
+ * The same conversation with one letter of everything that the model sealed changed, and of the text where nothing else
+ * is sealed: a signature beside another text than it was made for is not even sent.
+ */
 const forged = (messages: ReadonlyArray<Json>): ReadonlyArray<Json> =>
   messages.map((message) => {
     const details = message["reasoning_details"] as ReadonlyArray<Json> | undefined
@@ -121,7 +124,7 @@ const forged = (messages: ReadonlyArray<Json>): ReadonlyArray<Json> =>
 const forgedDetail = (detail: Json): Json => ({
   ...detail,
   ...Object.fromEntries(
-    ["text", "summary", "signature", "data"].flatMap((key) =>
+    ["summary", "data", detail["signature"] === undefined ? "text" : "signature"].flatMap((key) =>
       detail[key] ? [[key, altered(String(detail[key]))]] : []
     )
   )

@@ -4,8 +4,10 @@ import { Effect } from "effect"
 import OpenAI, { APIError } from "openai"
 import { zodFunction, zodResponseFormat } from "openai/helpers/zod"
 
-import { at, refusal, user } from "../support/Chat.ts"
+import { at, type Json, refusal, timeTool, user } from "../support/Chat.ts"
+import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { TestGateway } from "../support/TestGateway.ts"
+import { answersWith, redactedThinking, textBlock, thinkingBlock, toolUse } from "./AnthropicBlocks.ts"
 import {
   type ClientRequest,
   type Client,
@@ -125,6 +127,42 @@ onBothEngines.sandbox("The openai package", (it) => {
       assert.strictEqual(answer.id, `chatcmpl-${answer._request_id}`)
       const error = yield* refusal(() => openai.models.retrieve("gpt-9"))
       assert.match(error.requestID ?? "", /^[0-9a-f-]{36}$/)
+    })
+  )
+})
+
+onBothEngines.fakeProvider("The openai package, putting a message together from its chunks,", (it) => {
+  it.effect("keeps the reasoning whole, so that it goes back to Anthropic as it was signed", () =>
+    Effect.gen(function* () {
+      const { openai } = yield* TestGateway
+      const provider = yield* FakeProvider
+      const first = [
+        thinkingBlock("the clock"),
+        redactedThinking("the clock"),
+        textBlock("Wait."),
+        thinkingBlock("the hands"),
+        toolUse("get_time")
+      ]
+      provider.script(answersWith(...first), answersWith(textBlock("It is noon.")))
+      const question = user("What time is it?")
+      const asked = {
+        model: "claude-sonnet-4-6",
+        tools: [timeTool as unknown as OpenAI.ChatCompletionTool],
+        reasoning_effort: "high" as const
+      }
+      const { choices } = yield* Effect.promise(() =>
+        openai.chat.completions.stream({ ...asked, messages: [question] }).finalChatCompletion()
+      )
+      const message = choices[0]?.message
+      if (message === undefined) return assert.fail("no message")
+      const texts = (at(message, "reasoning_details") as ReadonlyArray<Json>).map(({ text }) => text)
+      assert.deepStrictEqual(texts, ["Let me see about the clock.", undefined, "Let me see about the hands."])
+      const result = { role: "tool" as const, tool_call_id: message.tool_calls?.[0]?.id ?? "", content: "12:00" }
+      yield* Effect.promise(() =>
+        openai.chat.completions.stream({ ...asked, messages: [question, message, result] }).finalChatCompletion()
+      )
+      const [, again] = provider.received
+      assert.deepStrictEqual(at(again?.body, "messages", 1, "content"), first)
     })
   )
 })

@@ -87,8 +87,14 @@ interface DetailedReasoning {
   readonly details: ReadonlyArray<ReasoningDetail>
 }
 
+/** All reasoning blocks of an answer, each in one piece. */
+interface CompleteDetails {
+  readonly type: "complete_details"
+  readonly details: ReadonlyArray<ReasoningDetail>
+}
+
 /** What one chunk is made of. */
-export type ChunkItem = StreamItem | DetailedReasoning
+export type ChunkItem = StreamItem | DetailedReasoning | CompleteDetails
 
 /**
  * Joins reasoning text with the blocks that arrived together with it. Some clients show `reasoning_details` where there
@@ -159,7 +165,7 @@ export const chunkWriter = (
   }
 }
 
-const deltaBody = (delta: Delta | DetailedReasoning): object => {
+const deltaBody = (delta: Delta | DetailedReasoning | CompleteDetails): object => {
   switch (delta.type) {
     case "text":
       return { content: delta.text }
@@ -167,6 +173,8 @@ const deltaBody = (delta: Delta | DetailedReasoning): object => {
       return { reasoning: delta.text }
     case "detail":
       return { reasoning_details: [delta.detail] }
+    case "complete_details":
+      return { reasoning_details: delta.details }
     case "detailed_reasoning":
       return { reasoning: delta.text, reasoning_details: delta.details }
     case "refusal":

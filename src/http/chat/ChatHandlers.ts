@@ -3,7 +3,7 @@
  * of the contract.
  */
 import { Clock, Duration, Effect, Result } from "effect"
-import { HttpServerResponse } from "effect/http"
+import { type Headers, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 
 import { Api, CurrentCaller } from "../../api/Api.ts"
@@ -68,7 +68,9 @@ export const chatHandlersLayer = (options: ChatOptions) =>
             return HttpServerResponse.uint8Array(answer.body, { contentType: answer.contentType })
           }
           const opening = Idempotency.streamOnce(recorded, idempotent, (id) =>
-            Effect.map(chat.stream(callOf(id), drainSignal), (answer) => ChatStream.framesOf(answer, envelopeOf(id)))
+            Effect.map(chat.stream(callOf(id), drainSignal), (answer) =>
+              ChatStream.framesOf(answer, envelopeOf(id), { keepsLastDetails: keepsLastDetails(request.headers) })
+            )
           )
           return yield* ChatStream.respond(opening, {
             envelope: envelopeOf(idempotent.request),
@@ -80,6 +82,13 @@ export const chatHandlersLayer = (options: ChatOptions) =>
       )
     })
   )
+
+/**
+ * True for the helpers of the `openai` package for Node that put a message together from its chunks: members that they
+ * do not know are replaced by each chunk. The helpers of other packages join them, and would get them twice.
+ */
+const keepsLastDetails = (headers: Headers.Headers): boolean =>
+  headers["x-stainless-lang"] === "js" && headers["x-stainless-helper-method"] !== undefined
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 

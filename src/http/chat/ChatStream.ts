@@ -7,6 +7,8 @@ import { Clock, Duration, Effect, Fiber, Option, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 
 import type { ChatError } from "../../api/Errors.ts"
+import type { ReasoningDetail } from "../../domain/Conversation.ts"
+import { appendDetail } from "../../domain/ReasoningBlocks.ts"
 import type { StreamedAnswer } from "../../gateway/CompleteChat.ts"
 import type { DrainSignal } from "../../gateway/Settlement.ts"
 import { chunkWriter, doneLine, type Envelope, joinReasoning, keepAliveComment } from "./ChatAnswer.ts"
@@ -50,15 +52,28 @@ export const respond = Effect.fnUntraced(function* <R>(
   })
 })
 
-/** Encodes an answer. The first frame begins with the opening chunk, and the last one ends with `[DONE]`. */
-export const framesOf = (answer: StreamedAnswer, envelope: Envelope): Stream.Stream<StreamFrame> => {
+/**
+ * Encodes an answer. The first frame begins with the opening chunk, and the last one ends with `[DONE]`.
+ * `keepsLastDetails`: the client keeps the `reasoning_details` of the last chunk that has some, and no others; so one
+ * with all of them, each in one piece, comes at the end.
+ */
+export const framesOf = (
+  answer: StreamedAnswer,
+  envelope: Envelope,
+  { keepsLastDetails = false }: { readonly keepsLastDetails?: boolean } = {}
+): Stream.Stream<StreamFrame> => {
   const writer = chunkWriter(envelope, answer)
+  const details: Array<ReasoningDetail> = []
   let started = false
   // One frame per packet from the provider, rather than one per chunk, saves writes to the socket.
   return Stream.mapArray(answer.items, (items): readonly [StreamFrame] => {
     let text = started ? "" : writer.first()
     started = true
-    for (const item of joinReasoning(items)) text += writer.item(item)
+    if (keepsLastDetails) for (const item of items) if (item.type === "detail") appendDetail(details, item.detail)
+    for (const item of joinReasoning(items)) {
+      if (item.type === "settled" && details.length > 0) text += writer.item({ type: "complete_details", details })
+      text += writer.item(item)
+    }
     const last = items.at(-1)?.type
     return last === "settled" || last === "broken" ? [{ text: text + doneLine, end: last }] : [{ text }]
   })

@@ -19,6 +19,7 @@ import { dataUri } from "../shared/DataUri.ts"
 import { argumentsIn, isBlank } from "../shared/Field.ts"
 import { type SignedThinking, signedThinkingFrom } from "../shared/ReasoningDetails.ts"
 import { instructionOf } from "../shared/ResponseFormats.ts"
+import { inPlaces } from "../shared/ThinkingPlaces.ts"
 import { alternatingTurns, continuePrompt, splitSystem, systemTags } from "../shared/Turns.ts"
 import { wireIds } from "../shared/WireIds.ts"
 import type {
@@ -123,17 +124,21 @@ const imageSource = (url: string): ImageBlock["source"] => {
 const assistantBlocks = (
   { call, marks, wireId }: MessageContext,
   message: AssistantMessage
-): ReadonlyArray<ContentBlock> => [
-  ...signedThinkingFrom(call.origin, message).map(thinkingBlock),
-  ...textBlocks(message.content, marks),
-  ...message.toolCalls.map((tool): ContentBlock => ({
-    type: "tool_use",
-    id: wireId(tool.id),
-    name: tool.name,
-    input: argumentsIn(tool.arguments),
-    cache_control: marks.get(tool)
-  }))
-]
+): ReadonlyArray<ContentBlock> =>
+  inPlaces<ContentBlock>(message, signedThinkingFrom(call.origin, message), {
+    thinking: thinkingBlock,
+    text: (text, part, isEnd) =>
+      isBlank(text) ? [] : [{ type: "text", text, cache_control: isEnd ? marks.get(part) : undefined }],
+    call: (tool) => [
+      {
+        type: "tool_use",
+        id: wireId(tool.id),
+        name: tool.name,
+        input: argumentsIn(tool.arguments),
+        cache_control: marks.get(tool)
+      }
+    ]
+  })
 
 const thinkingBlock = (thinking: SignedThinking): ThinkingBlock | RedactedThinkingBlock =>
   thinking.type === "redacted"

@@ -19,6 +19,7 @@ import { dataUri } from "../shared/DataUri.ts"
 import { argumentsIn, isBlank } from "../shared/Field.ts"
 import { type SignedThinking, signedThinkingFrom } from "../shared/ReasoningDetails.ts"
 import { instructionOf } from "../shared/ResponseFormats.ts"
+import { inPlaces } from "../shared/ThinkingPlaces.ts"
 import {
   alternatingTurns,
   continuePrompt,
@@ -150,14 +151,16 @@ const imageBlocks = (url: string): ReadonlyArray<ImageBlock> => {
  * refuse all of it.
  */
 const assistantBlocks = (context: MessageContext, message: AssistantMessage): ReadonlyArray<ContentBlock> => {
-  const output = [
-    ...partBlocks(context, message.content),
-    ...message.toolCalls.flatMap((tool): ReadonlyArray<ContentBlock> => [
-      { toolUse: { toolUseId: context.wireId(tool.id), name: tool.name, input: argumentsIn(tool.arguments) } },
-      ...context.pointAfter(tool)
-    ])
-  ]
-  return output.length === 0 ? [] : [...signedThinkingFrom(context.call.origin, message).map(reasoningBlock), ...output]
+  const { call, pointAfter, wireId } = context
+  if (message.toolCalls.length === 0 && message.content.every(({ text }) => isBlank(text))) return []
+  return inPlaces<ContentBlock>(message, signedThinkingFrom(call.origin, message), {
+    thinking: reasoningBlock,
+    text: (text, part, isEnd) => (isBlank(text) ? [] : [{ text }, ...(isEnd ? pointAfter(part) : [])]),
+    call: (tool) => [
+      { toolUse: { toolUseId: wireId(tool.id), name: tool.name, input: argumentsIn(tool.arguments) } },
+      ...pointAfter(tool)
+    ]
+  })
 }
 
 const reasoningBlock = (thinking: SignedThinking): ReasoningBlock => {

@@ -4,7 +4,7 @@
  * up to its end. If the client has changed that text, the signature is not sent.
  */
 import type { AssistantMessage, ReasoningDetail } from "../../../domain/Conversation.ts"
-import { detailsFrom } from "../shared/ReasoningDetails.ts"
+import { blockId, detailsFrom, sealOf, signedThinkingFrom } from "../shared/ReasoningDetails.ts"
 import { digest } from "../shared/WireIds.ts"
 import type { GeminiTextPart } from "./Body.ts"
 
@@ -14,7 +14,7 @@ const format = "google-gemini-v1"
 export const thoughtDetail = (text: string, signature: string | undefined, index: number): ReasoningDetail => ({
   type: "reasoning.text",
   text,
-  ...(signature !== undefined && { signature }),
+  ...(signature !== undefined && { signature, id: blockId({ text: 0, calls: 0 }, { seal: sealOf(text) }) }),
   format,
   index
 })
@@ -70,12 +70,13 @@ export interface Signatures {
 
 /** What `origin` signed in `message`, whose text without separators is `answerText`. */
 export const signaturesOf = (origin: string, message: AssistantMessage, answerText: string): Signatures => {
-  const thoughts: Array<GeminiTextPart> = []
+  const thoughts = signedThinkingFrom(origin, message).flatMap((thinking): ReadonlyArray<GeminiTextPart> => {
+    if (thinking.type !== "text" || !isSignature(thinking.signature)) return []
+    return [{ text: thinking.text, thought: true, thoughtSignature: thinking.signature }]
+  })
   const texts: Array<SignedText> = []
   const calls = new Map<unknown, string>()
-  for (const { data, id, signature, text, type } of detailsFrom(origin, message)) {
-    if (type === "reasoning.text" && isSignature(signature) && typeof text === "string")
-      thoughts.push({ text, thought: true, thoughtSignature: signature })
+  for (const { data, id, type } of detailsFrom(origin, message)) {
     if (type !== "reasoning.encrypted" || !isSignature(data)) continue
     const [, callsBefore, start, end] = (partIdPattern.exec(String(id)) ?? []).map(Number)
     if (callsBefore === undefined || start === undefined || end === undefined) {

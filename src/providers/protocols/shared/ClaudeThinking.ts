@@ -4,7 +4,7 @@
  */
 import { forcesTool } from "../../../domain/Conversation.ts"
 import type { WireCall } from "../Protocol.ts"
-import { detailsFrom } from "./ReasoningDetails.ts"
+import { signedThinkingFrom } from "./ReasoningDetails.ts"
 import { type EffortLevel, type Thinking, thinkingOf } from "./Thinking.ts"
 
 /** The beta that knows `block_binding`. */
@@ -43,7 +43,7 @@ export const claudeThinking = (call: WireCall): Thinking => {
 /** True when a tool result is to be answered, and the call it belongs to came without this model's thinking. */
 const inUnsignedLoop = ({ origin, request }: WireCall): boolean => {
   const last = request.messages.findLast((message) => message.role !== "tool" && message.role !== "system")
-  return last?.role === "assistant" && last.toolCalls.length > 0 && detailsFrom(origin, last).length === 0
+  return last?.role === "assistant" && last.toolCalls.length > 0 && signedThinkingFrom(origin, last).length === 0
 }
 
 /** Only models from 4.7 on, which are those that know `xhigh`, accept `block_binding`. */

@@ -11,7 +11,7 @@ import { broken, type Failure } from "../../../domain/Failure.ts"
 import { isBelievable, type Usage } from "../../../domain/Usage.ts"
 import type { WireCall } from "../Protocol.ts"
 import { isJsonObject } from "./Field.ts"
-import { stampOrigin } from "./ReasoningDetails.ts"
+import { blockId, sealOf, stampOrigin, type ThinkingPlace } from "./ReasoningDetails.ts"
 import { passThrough, stopAt } from "./TextFilters.ts"
 import { digest } from "./WireIds.ts"
 
@@ -71,7 +71,10 @@ export const makeEventBuilder = (call: WireCall, localStops: ReadonlyArray<strin
   const toolCalls: Array<BuiltToolCall> = []
   const filter = localStops.length === 0 ? passThrough : stopAt(localStops, () => (stopped = true))
 
+  let visibleLength = 0
+
   const appendVisible = (text: string): void => {
+    visibleLength += text.length
     if (text !== "") events.push({ type: "text", text })
   }
   const take = (): CompletionEvents => {
@@ -80,7 +83,11 @@ export const makeEventBuilder = (call: WireCall, localStops: ReadonlyArray<strin
     return taken
   }
   return {
-    ...reasoningBuilder(call, (event) => events.push(event)),
+    ...reasoningBuilder(
+      call,
+      (event) => events.push(event),
+      () => ({ text: visibleLength, calls: toolCalls.length })
+    ),
     appendText: (text) => appendVisible(filter.push(text)),
     appendRefusal: (text) => {
       if (text !== "") events.push({ type: "refusal", text })
@@ -120,7 +127,24 @@ export const makeEventBuilder = (call: WireCall, localStops: ReadonlyArray<strin
   }
 }
 
-const reasoningBuilder = (call: WireCall, push: (event: CompletionEvent) => void): ReasoningBuilder => {
+/** An open block of reasoning. */
+interface OpenBlock {
+  readonly place: ThinkingPlace
+  text: string
+}
+
+/** `here`: the place in the answer that has been reached. */
+const reasoningBuilder = (
+  call: WireCall,
+  push: (event: CompletionEvent) => void,
+  here: () => ThinkingPlace
+): ReasoningBuilder => {
+  const blocks = new Map<number, OpenBlock>()
+  const blockAt = (index: number): OpenBlock => {
+    const block = blocks.get(index) ?? { place: here(), text: "" }
+    blocks.set(index, block)
+    return block
+  }
   const isExcluded = call.request.reasoning?.exclude ?? false
   /** Indexes of blocks whose text was left out; a signature is worth nothing without it. */
   const excludedBlocks = new Set<unknown>()
@@ -137,13 +161,18 @@ const reasoningBuilder = (call: WireCall, push: (event: CompletionEvent) => void
     appendDetail,
     appendReasoningBlock: (text, { format, index }) => {
       if (text === "") return
+      const block = blockAt(index)
+      block.text += text
       appendReasoning(text)
-      appendDetail({ type: "reasoning.text", text, format, index })
+      appendDetail({ type: "reasoning.text", text, id: blockId(block.place, {}), format, index })
     },
     appendSignature: (signature, { format, index }) => {
-      if (signature !== "") appendDetail({ type: "reasoning.text", text: "", signature, format, index })
+      const { place, text } = blockAt(index)
+      const id = blockId(place, { seal: sealOf(text) })
+      if (signature !== "") appendDetail({ type: "reasoning.text", text: "", signature, id, format, index })
     },
-    appendEncrypted: (data, { format, index }) => appendDetail({ type: "reasoning.encrypted", data, format, index })
+    appendEncrypted: (data, { format, index }) =>
+      appendDetail({ type: "reasoning.encrypted", data, id: blockId(here(), { data }), format, index })
   }
 }
 

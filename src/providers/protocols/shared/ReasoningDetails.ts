@@ -6,6 +6,7 @@
 import { hash } from "node:crypto"
 
 import type { AssistantMessage, ReasoningDetail } from "../../../domain/Conversation.ts"
+import { joinedDetails } from "../../../domain/ReasoningBlocks.ts"
 import { asText } from "./Field.ts"
 
 const separator = "#"
@@ -21,28 +22,66 @@ const nativeIdOf = ({ id }: ReasoningDetail): string | undefined =>
 
 /** It begins with the separator, as no native id does, so that it is recognised and removed when it comes back. */
 const substituteIdOf = ({ data, type }: ReasoningDetail): string =>
-  type === "reasoning.encrypted" ? `${separator}${hash("sha256", String(data), "hex").slice(0, 16)}` : ""
+  type === "reasoning.encrypted" ? `${separator}${shortHash(String(data))}` : ""
 
-/** The blocks of a message that `origin` made, with the ids it gave them. Blocks of other origins are left out. */
+/**
+ * The blocks of a message that `origin` made, joined of their pieces, with the ids it gave them. Blocks of other
+ * origins are left out.
+ */
 export const detailsFrom = (origin: string, message: AssistantMessage): ReadonlyArray<ReasoningDetail> =>
-  message.reasoningDetails.flatMap((detail) => {
-    const id = detail["id"]
-    if (typeof id !== "string" || !id.startsWith(`${origin}${separator}`)) return []
-    const native = id.slice(origin.length + separator.length)
-    const { id: _stamped, ...block } = detail
-    return [native === "" || native.startsWith(separator) ? block : { ...block, id: native }]
+  ownDetails(origin, message).map(({ id: native, ...block }) =>
+    native === "" || native.startsWith(separator) ? block : { ...block, id: native }
+  )
+
+/** The same with the ids that the gateway wrote where the model gave none. */
+const ownDetails = (origin: string, message: AssistantMessage): ReadonlyArray<ReasoningDetail & { id: string }> =>
+  joinedDetails(message.reasoningDetails).flatMap((detail) => {
+    const { id } = detail
+    return typeof id === "string" && id.startsWith(`${origin}${separator}`)
+      ? [{ ...detail, id: id.slice(origin.length + separator.length) }]
+      : []
   })
+
+/** Where in an answer a block of thinking stands. */
+export interface ThinkingPlace {
+  /** Characters of text before it. */
+  readonly text: number
+  /** Tool calls before it. */
+  readonly calls: number
+}
+
+/** What the gateway writes into the id of a block that has none: its place, and what its signature belongs to. */
+export const blockId = (place: ThinkingPlace, mark: { readonly data?: unknown; readonly seal?: string }): string => {
+  const at = place.text === 0 && place.calls === 0 ? "" : `@${place.text}.${place.calls}`
+  const seal = mark.seal === undefined ? "" : `~${mark.seal}`
+  if (mark.data !== undefined) return `${separator}${shortHash(String(mark.data))}${at}`
+  return at === "" && seal === "" ? "" : `${separator}${at}${seal}`
+}
+
+const blockIdPattern = /^#(?:[0-9a-f]{16})?(?:@(\d{1,9})\.(\d{1,6}))?(?:~(\w+))?$/
+
+/** Tells a text from every other; goes into the id of the piece that has the signature. */
+export const sealOf = (text: string): string => shortHash(text)
+
+const shortHash = (text: string): string => hash("sha256", text, "hex").slice(0, 16)
 
 /** A block of thinking as Anthropic's and Bedrock's models make it: signed text, or data that only they can read. */
 export type SignedThinking =
-  | { readonly type: "text"; readonly text: string; readonly signature: string }
-  | { readonly type: "redacted"; readonly data: string }
+  | { readonly type: "text"; readonly text: string; readonly signature: string; readonly place: ThinkingPlace }
+  | { readonly type: "redacted"; readonly data: string; readonly place: ThinkingPlace }
 
-/** The thinking in a message that `origin` accepts back. Text without a signature is refused, so it is left out. */
+/**
+ * The thinking in a message that `origin` accepts back. Text without a signature is refused, and so is a signature
+ * beside another text than it was made for, so both are left out. Clients that join pieces may drop the id with the
+ * seal; then there must at least be a text.
+ */
 export const signedThinkingFrom = (origin: string, message: AssistantMessage): ReadonlyArray<SignedThinking> =>
-  detailsFrom(origin, message).flatMap(({ data, signature, text, type }): ReadonlyArray<SignedThinking> => {
-    if (type === "reasoning.encrypted" && typeof data === "string") return [{ type: "redacted", data }]
-    return type === "reasoning.text" && typeof signature === "string"
-      ? [{ type: "text", text: asText(text) ?? "", signature }]
-      : []
+  ownDetails(origin, message).flatMap(({ data, id, signature, text, type }): ReadonlyArray<SignedThinking> => {
+    const [, textBefore, callsBefore, seal] = blockIdPattern.exec(id) ?? []
+    const place = { text: Number(textBefore ?? 0), calls: Number(callsBefore ?? 0) }
+    if (type === "reasoning.encrypted" && typeof data === "string") return [{ type: "redacted", data, place }]
+    if (type !== "reasoning.text" || typeof signature !== "string") return []
+    const signed = asText(text) ?? ""
+    const isWhole = seal === undefined ? signed !== "" : seal === sealOf(signed)
+    return isWhole ? [{ type: "text", text: signed, signature, place }] : []
   })
