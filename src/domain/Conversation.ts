@@ -74,6 +74,8 @@ export interface AssistantMessage {
   readonly role: "assistant"
   readonly content: ReadonlyArray<TextPart>
   readonly toolCalls: ReadonlyArray<ToolCall>
+  /** What the model said instead of an answer. */
+  readonly refusal?: string
   readonly reasoning?: string
   readonly reasoningDetails: ReadonlyArray<ReasoningDetail>
 }

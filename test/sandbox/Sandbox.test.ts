@@ -231,7 +231,7 @@ layer(testLayer, { excludeTestServices: true })("The sandbox as an Anthropic ser
         ]
       })
       assert.include((yield* complete(target, turn(value.reasoningDetails))).value.content, "noon")
-      const forged = value.reasoningDetails.map((detail) => ({ ...detail, text: "I thought otherwise." }))
+      const forged = value.reasoningDetails.map((detail) => ({ ...detail, signature: "sandbox-forged" }))
       const error = yield* Effect.flip(complete(target, turn(forged)))
       assert.include(error.last.message, "signature")
     })

@@ -101,7 +101,10 @@ const toAssistant = (message: Extract<Api.ChatMessage, { role: "assistant" }>): 
     content: contentOf(toolCalls.length > 0 ? unmarked : message).filter(isText),
     toolCalls: withMarkOnLast(toolCalls, cacheControlOf(cache_control)),
     reasoningDetails: message.reasoning_details ?? [],
-    ...present({ reasoning: message.reasoning || message.reasoning_content || undefined })
+    ...present({
+      refusal: message.refusal || undefined,
+      reasoning: message.reasoning || message.reasoning_content || undefined
+    })
   }
 }
 

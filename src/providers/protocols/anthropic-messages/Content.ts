@@ -20,7 +20,14 @@ import { argumentsIn, isBlank } from "../shared/Field.ts"
 import { type SignedThinking, signedThinkingFrom } from "../shared/ReasoningDetails.ts"
 import { instructionOf } from "../shared/ResponseFormats.ts"
 import { inPlaces } from "../shared/ThinkingPlaces.ts"
-import { alternatingTurns, continuePrompt, splitSystem, systemTags } from "../shared/Turns.ts"
+import {
+  alternatingTurns,
+  continuePrompt,
+  splitSystem,
+  systemTags,
+  withRefusalsAsText,
+  withResultsAtCalls
+} from "../shared/Turns.ts"
 import { wireIds } from "../shared/WireIds.ts"
 import type {
   ClaudeMessage,
@@ -59,7 +66,7 @@ export const conversationOf = (
   marks: CacheMarks
 ): ConversationBody => {
   const context: MessageContext = { call, marks, wireId: wireIds("plain") }
-  const { rest, system } = splitSystem(call.request.messages)
+  const { rest, system } = splitSystem(withResultsAtCalls(withRefusalsAsText(call.request.messages)))
   const instruction: ReadonlyArray<TextBlock> =
     format.type === "text" ? [] : [{ type: "text", text: instructionOf(format) }]
   const additions = rest.map((message) => ({

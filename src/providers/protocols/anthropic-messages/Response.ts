@@ -64,6 +64,8 @@ const readEvent = (state: State, fields: Fields, name: string): Failure | undefi
   const index = asNumber(fields["index"]) ?? 0
   switch (asText(fields["type"]) ?? name) {
     case "message_start":
+      // A server in between has spliced another message into this one; repeated starts before any block do no harm.
+      if (state.blocks.size > 0) return broken("The provider started another answer before a block had ended.")
       readMessage(state, asObject(fields["message"]) ?? {})
       return undefined
     case "content_block_start":

@@ -28,7 +28,8 @@ import {
   systemTags,
   toolResultsIn,
   type ToolResults,
-  type TurnAddition
+  type TurnAddition,
+  withRefusalsAsText
 } from "../shared/Turns.ts"
 import { wireIds } from "../shared/WireIds.ts"
 import type {
@@ -72,7 +73,7 @@ export const conversationOf = (
 ): ConversationBody => {
   const { request } = call
   const family = modelFamilyOf(call)
-  const { rest, system } = splitSystem(request.messages)
+  const { rest, system } = splitSystem(withRefusalsAsText(request.messages))
   const context: MessageContext = {
     call,
     results: toolResultsIn(rest),

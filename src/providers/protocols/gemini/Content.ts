@@ -26,7 +26,8 @@ import {
   toolMediaIntroduction,
   toolResultsIn,
   type ToolResults,
-  type TurnAddition
+  type TurnAddition,
+  withRefusalsAsText
 } from "../shared/Turns.ts"
 import type { ContentTurn, FunctionCallPart, FunctionResponsePart, GeminiPart } from "./Body.ts"
 import { missingSignature, signaturesOf } from "./Signatures.ts"
@@ -46,7 +47,7 @@ export interface ConversationBody {
 
 /** `format`: the format that the answer has to be asked for in a sentence. */
 export const conversationOf = (call: WireCall, format: ChatRequest["responseFormat"]): ConversationBody => {
-  const { rest, system } = splitSystem(call.request.messages)
+  const { rest, system } = splitSystem(withRefusalsAsText(call.request.messages))
   const instruction: ReadonlyArray<GeminiPart> = format.type === "text" ? [] : [{ text: instructionOf(format) }]
   const results = toolResultsIn(rest)
   return {

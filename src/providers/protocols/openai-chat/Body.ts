@@ -37,6 +37,8 @@ export interface RequestBody {
   readonly reasoning: OpenRouterReasoning | undefined
   /** Qwen. */
   readonly enable_thinking: boolean | undefined
+  /** Qwen: the most tokens of thinking. */
+  readonly thinking_budget: number | undefined
   /** vLLM: variables of the model's chat template. */
   readonly chat_template_kwargs: { readonly enable_thinking: boolean } | undefined
   readonly reasoning_effort: EffortLevel | "none" | undefined
@@ -116,6 +118,8 @@ export interface UserChatMessage {
 export interface AssistantChatMessage {
   readonly role: "assistant"
   readonly content: string | null | ReadonlyArray<ThinkingChunk | TextChatPart>
+  /** OpenAI: what the model said instead of an answer. */
+  readonly refusal: string | undefined
   /** The model's own reasoning, in the one member that its server reads. */
   readonly reasoning_details: ReadonlyArray<ReasoningDetail> | undefined
   readonly reasoning: string | undefined

@@ -23,7 +23,7 @@ import { type Dialect, dialects } from "../shared/Dialects.ts"
 import { readableArguments } from "../shared/Field.ts"
 import { instructionOf, lacksWordJson } from "../shared/ResponseFormats.ts"
 import { canReason } from "../shared/Sampling.ts"
-import { splitSystem, toolMediaIntroduction } from "../shared/Turns.ts"
+import { splitSystem, toolMediaIntroduction, withRefusalsAsText, withResultsAtCalls } from "../shared/Turns.ts"
 import { wireIds } from "../shared/WireIds.ts"
 import type {
   AssistantChatMessage,
@@ -34,6 +34,7 @@ import type {
   ToolChatMessage
 } from "./Body.ts"
 import { reasoningEcho } from "./ReasoningEcho.ts"
+import { inRoleOrder } from "./RoleOrder.ts"
 
 /** What the messages of one request have in common. */
 interface MessageContext {
@@ -49,7 +50,7 @@ interface MessageContext {
 /** The `messages` member. */
 export const messagesOf = (call: WireCall): ReadonlyArray<OpenAiMessage> => {
   const dialect = dialects[call.dialect]
-  const messages = dialect.cacheControl ? withMarksOnTexts(call.request.messages) : call.request.messages
+  const messages = historyOf(call, dialect)
   const toolNames = messages.flatMap((message) =>
     message.role === "assistant" ? message.toolCalls.map(({ id, name }) => [id, name] as const) : []
   )
@@ -61,14 +62,21 @@ export const messagesOf = (call: WireCall): ReadonlyArray<OpenAiMessage> => {
     marks: dialect.cacheControl ? breakpoints({ ...call.request, messages, tools: [] }) : new Map()
   }
   const { rest, system } = splitSystem(messages)
-  return [
+  return inRoleOrder(dialect, [
     ...system.map((message) => instructionMessage(context, contentOf(context, message.content))),
     ...formatInstruction(context),
     ...rest.flatMap((message, index) => [
       ...messageOf(context, message),
       ...(rest[index + 1]?.role === "tool" ? [] : mediaOfResults(context, rest, index))
     ])
-  ]
+  ])
+}
+
+/** The messages in terms that the server knows. */
+const historyOf = ({ request }: WireCall, dialect: Dialect): ReadonlyArray<Message> => {
+  const answered = withResultsAtCalls(request.messages)
+  const history = dialect.refusals ? answered : withRefusalsAsText(answered)
+  return dialect.cacheControl ? withMarksOnTexts(history) : history
 }
 
 const messageOf = (context: MessageContext, message: Message): ReadonlyArray<OpenAiMessage> => {
@@ -130,13 +138,14 @@ const contentPart = (context: MessageContext, part: ContentPart): ChatContentPar
 const assistantMessages = (context: MessageContext, message: AssistantMessage): ReadonlyArray<AssistantChatMessage> => {
   const text = textOf(message)
   const { toolCalls } = message
-  if (text === "" && toolCalls.length === 0) return []
+  if (text === "" && toolCalls.length === 0 && !message.refusal) return []
   const { dialect, wireId } = context
   const echo = reasoningEcho(context.call, message, text)
   return [
     {
       role: "assistant",
       content: echo.content ?? (text === "" ? dialect.emptyContent : markedText(context, message, text)),
+      refusal: message.refusal || undefined,
       reasoning_details: echo.details,
       reasoning: dialect.reasoningEcho === "reasoning" ? echo.text : undefined,
       reasoning_content: dialect.reasoningEcho === "reasoning_content" ? echo.text : undefined,

@@ -9,9 +9,9 @@ import type { Failure } from "../../../domain/Failure.ts"
 import type { WireCall, WireRequest } from "../Protocol.ts"
 import { ephemeral } from "../shared/CacheBreakpoints.ts"
 import { type Dialect, dialects } from "../shared/Dialects.ts"
-import { requestedOutputLimit } from "../shared/OutputLimits.ts"
+import { outputLimit, requestedOutputLimit } from "../shared/OutputLimits.ts"
 import { acceptedSampling, canReason } from "../shared/Sampling.ts"
-import { affinityHeaders, promptCacheKey } from "../shared/SessionAffinity.ts"
+import { affinityHeaders, promptCacheKey, promptCacheRetention } from "../shared/SessionAffinity.ts"
 import { openAiEffort, type Thinking, thinkingOf } from "../shared/Thinking.ts"
 import { unsupportedFailure } from "../shared/UnsupportedFeatures.ts"
 import type { OpenRouterReasoning, RequestBody } from "./Body.ts"
@@ -44,7 +44,7 @@ const bodyOf = (call: WireCall, dialect: Dialect, thinking: Thinking): RequestBo
     ...sampling(call, dialect, thinking),
     ...reasoning(call, dialect, thinking),
     prompt_cache_key: promptCacheKey(call, dialect),
-    prompt_cache_retention: dialect.promptCacheRetention ? request.promptCacheRetention : undefined,
+    prompt_cache_retention: promptCacheRetention(call, dialect),
     cache_control: dialect.cacheControl && request.cacheControl ? ephemeral(request.cacheControl) : undefined,
     session_id: dialect.affinity?.field === "session_id" ? call.affinity : undefined,
     store: dialect.storesAnswers ? false : undefined,
@@ -123,6 +123,7 @@ type ReasoningMembers = Members<
   | "thinking"
   | "reasoning"
   | "enable_thinking"
+  | "thinking_budget"
   | "chat_template_kwargs"
   | "reasoning_effort"
   | "include_reasoning"
@@ -137,12 +138,20 @@ const reasoning = (call: WireCall, dialect: Dialect, thinking: Thinking): Reason
     thinking: on === undefined ? undefined : thinkingObject(dialect, on),
     reasoning: reasons ? reasoningObject(call, dialect, thinking) : undefined,
     enable_thinking: dialect.thinkingSwitch === "enable_thinking" ? on : undefined,
+    thinking_budget:
+      dialect.thinkingSwitch === "enable_thinking" && thinking.state === "on" ? qwenBudget(call, thinking) : undefined,
     chat_template_kwargs:
       dialect.thinkingSwitch === "chat_template_kwargs" && on !== undefined ? { enable_thinking: on } : undefined,
     reasoning_effort: reasons ? openAiEffort(dialect, thinking) : undefined,
     include_reasoning: reasons && dialect.reasoningSwitch === "include_reasoning" ? true : undefined,
     reasoning_split: reasons && dialect.reasoningSwitch === "reasoning_split" ? true : undefined
   }
+}
+
+/** The budget that the model is steered by, or the client's own where the catalog knows no limits of it. */
+const qwenBudget = (call: WireCall, { budget }: { readonly budget?: number }): number | undefined => {
+  const asked = call.request.reasoning?.maxTokens
+  return budget ?? (asked === undefined ? undefined : Math.min(asked, outputLimit(call)))
 }
 
 /** Whether thinking is switched on or off. Models that cannot do both have no switch. */

@@ -67,7 +67,7 @@ export type InputItem = MessageItem | ReasoningItem | FunctionCallItem | Functio
 
 export type MessageItem =
   | { readonly role: "system" | "developer" | "user"; readonly content: ReadonlyArray<InputContent> }
-  | { readonly role: "assistant"; readonly content: ReadonlyArray<OutputText> }
+  | { readonly role: "assistant"; readonly content: ReadonlyArray<OutputContent> }
 
 export type InputContent =
   | {
@@ -87,6 +87,13 @@ export type InputContent =
 export interface CacheBreakpoint {
   readonly mode: "explicit"
   readonly ttl: "12h" | undefined
+}
+
+export type OutputContent = OutputText | OutputRefusal
+
+export interface OutputRefusal {
+  readonly type: "refusal"
+  readonly refusal: string
 }
 
 export interface OutputText {

@@ -15,9 +15,16 @@ import { dialects } from "../shared/Dialects.ts"
 import { readableArguments } from "../shared/Field.ts"
 import { instructionOf, lacksWordJson } from "../shared/ResponseFormats.ts"
 import { canReason } from "../shared/Sampling.ts"
-import { splitSystem } from "../shared/Turns.ts"
+import { splitSystem, withResultsAtCalls } from "../shared/Turns.ts"
 import { wireIds } from "../shared/WireIds.ts"
-import type { CacheBreakpoint, FunctionCallItem, FunctionCallOutputItem, InputContent, InputItem } from "./Body.ts"
+import type {
+  CacheBreakpoint,
+  FunctionCallItem,
+  FunctionCallOutputItem,
+  InputContent,
+  InputItem,
+  OutputContent
+} from "./Body.ts"
 import { returnedReasoningItems } from "./ReasoningItems.ts"
 
 /** What the messages of one request have in common. */
@@ -29,7 +36,7 @@ interface MessageContext {
 /** The `input` member. Instructions are items of it, because not every server knows a member for them. */
 export const inputOf = (call: WireCall): ReadonlyArray<InputItem> => {
   const context: MessageContext = { call, wireId: wireIds("plain") }
-  const { rest, system } = splitSystem(call.request.messages)
+  const { rest, system } = splitSystem(withResultsAtCalls(call.request.messages))
   return [
     ...system.flatMap((message) => messageItems(context, message)),
     ...formatInstruction(call),
@@ -93,8 +100,11 @@ const assistantItems = ({ call, wireId }: MessageContext, message: AssistantMess
     name: tool.name,
     arguments: readableArguments(tool.arguments)
   }))
-  const outputs: ReadonlyArray<InputItem> =
-    text === "" ? calls : [{ role: "assistant", content: [{ type: "output_text", text }] }, ...calls]
+  const said: ReadonlyArray<OutputContent> = [
+    ...(text === "" ? [] : [{ type: "output_text", text } as const]),
+    ...(message.refusal ? [{ type: "refusal", refusal: message.refusal } as const] : [])
+  ]
+  const outputs: ReadonlyArray<InputItem> = said.length === 0 ? calls : [{ role: "assistant", content: said }, ...calls]
   const reasoning = returnedReasoningItems(call.origin, message)
   const last = outputs.length - 1
   return outputs.flatMap((output, index) => [

@@ -11,7 +11,7 @@ import type { WireCall, WireRequest } from "../Protocol.ts"
 import { type Dialect, dialects } from "../shared/Dialects.ts"
 import { requestedOutputLimit } from "../shared/OutputLimits.ts"
 import { acceptedSampling, canReason } from "../shared/Sampling.ts"
-import { affinityHeaders, promptCacheKey } from "../shared/SessionAffinity.ts"
+import { affinityHeaders, promptCacheKey, promptCacheRetention } from "../shared/SessionAffinity.ts"
 import { onlyLocalStops } from "../shared/StopSequences.ts"
 import { openAiEffort, type Thinking, thinkingOf } from "../shared/Thinking.ts"
 import { unsupportedFailure } from "../shared/UnsupportedFeatures.ts"
@@ -34,7 +34,6 @@ export const encode = (call: WireCall): Result.Result<WireRequest<RequestBody>, 
 const bodyOf = (call: WireCall, dialect: Dialect, thinking: Thinking): RequestBody => {
   const { request } = call
   const { temperature, topP } = acceptedSampling(call, thinking, { unset: "reasons" })
-  const takesRetention = dialect.promptCacheRetention && !takesBreakpoints(call)
   return {
     model: call.upstream,
     store: false,
@@ -47,7 +46,7 @@ const bodyOf = (call: WireCall, dialect: Dialect, thinking: Thinking): RequestBo
     ...reasoning(call, dialect, thinking),
     prompt_cache_key: promptCacheKey(call, dialect),
     // Models that take breakpoints decide themselves how long they keep a prompt, and the newest refuse this member.
-    prompt_cache_retention: takesRetention ? request.promptCacheRetention : undefined,
+    prompt_cache_retention: takesBreakpoints(call) ? undefined : promptCacheRetention(call, dialect),
     stream: call.stream
   }
 }

@@ -53,6 +53,13 @@ export interface Dialect {
   readonly emptyContent: null | ""
   /** The server enforces a JSON Schema; elsewhere a sentence asks for it. */
   readonly jsonSchema: boolean
+  /** The server knows what a model said in refusing, as a member of its message. */
+  readonly refusals: boolean
+  /**
+   * `strict`: instructions stand at the start, the last message is the user's or a tool's, and an assistant's stands
+   * between a tool's and a user's.
+   */
+  readonly roleOrder: "any" | "strict"
   /** How audio is written, and in which formats the server accepts it. */
   readonly audio: { readonly shape: "object" | "string"; readonly formats: ReadonlyArray<AudioFormat> }
   /** What a form for transcription may hold beside the file and the model. */
@@ -90,6 +97,8 @@ const generic: Dialect = {
   requestsToolStream: false,
   emptyContent: "",
   jsonSchema: true,
+  refusals: false,
+  roleOrder: "any",
   audio: { shape: "object", formats: ["wav", "mp3"] },
   transcription: ["language", "prompt", "temperature", "response_format"],
   penalties: "always",
@@ -110,6 +119,7 @@ const openai: Dialect = {
   effort: "levels and none",
   penalties: "without reasoning",
   stopWithReasoning: false,
+  refusals: true,
   promptCacheKey: true,
   promptCacheRetention: true,
   storesAnswers: true
@@ -142,6 +152,7 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
     requiredTool: "any",
     toolIds: "nine",
     namesToolResults: true,
+    roleOrder: "strict",
     emptyContent: "",
     audio: { shape: "string", formats: ["wav", "mp3"] },
     transcription: ["language", "temperature"],

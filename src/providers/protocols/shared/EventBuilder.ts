@@ -60,6 +60,8 @@ export interface EventBuilder extends ReasoningBuilder {
 
 interface BuiltToolCall {
   readonly id: string
+  /** False for a call that the client does not want beside the first. */
+  readonly isKept: boolean
   arguments: string
 }
 
@@ -86,7 +88,7 @@ export const makeEventBuilder = (call: WireCall, localStops: ReadonlyArray<strin
     ...reasoningBuilder(
       call,
       (event) => events.push(event),
-      () => ({ text: visibleLength, calls: toolCalls.length })
+      () => ({ text: visibleLength, calls: toolCalls.filter(({ isKept }) => isKept).length })
     ),
     appendText: (text) => appendVisible(filter.push(text)),
     appendRefusal: (text) => {
@@ -96,15 +98,17 @@ export const makeEventBuilder = (call: WireCall, localStops: ReadonlyArray<strin
       const index = toolCalls.length
       const isTaken = id === undefined || toolCalls.some((toolCall) => toolCall.id === id)
       const own = isTaken ? `call_${digest(`${responseId}:${call.request.messages.length}:${index}`, 24)}` : id
-      toolCalls.push({ id: own, arguments: "" })
-      events.push({ type: "tool", index, id: own, name })
+      // Where a provider was asked for one call at most, not every model keeps to it.
+      const isKept = index === 0 || call.request.parallelToolCalls
+      toolCalls.push({ id: own, isKept, arguments: "" })
+      if (isKept) events.push({ type: "tool", index, id: own, name })
       return index
     },
     appendArguments: (index, fragment) => {
       const toolCall = toolCalls[index]
       if (toolCall === undefined || fragment === "") return
       toolCall.arguments += fragment
-      events.push({ type: "arguments", index, fragment })
+      if (toolCall.isKept) events.push({ type: "arguments", index, fragment })
     },
     argumentsOf: (index) => toolCalls[index]?.arguments ?? "",
     toolCallId: (index) => toolCalls[index]?.id ?? "",
@@ -117,7 +121,7 @@ export const makeEventBuilder = (call: WireCall, localStops: ReadonlyArray<strin
       if (reason === undefined) return Result.fail(broken("The provider's answer ended without a finish reason."))
       appendVisible(filter.flush())
       for (const [index, toolCall] of toolCalls.entries())
-        if (toolCall.arguments.trim() === "") {
+        if (toolCall.isKept && toolCall.arguments.trim() === "") {
           toolCall.arguments = "{}"
           events.push({ type: "arguments", index, fragment: "{}" })
         }

@@ -62,6 +62,30 @@ export const alternatingTurns = <Role extends string, Part>(
   return turns
 }
 
+/** A history in which every call is answered at once, as all providers insist. */
+export const withResultsAtCalls = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => {
+  const results = toolResultsIn(messages)
+  return messages.flatMap((message): ReadonlyArray<Message> => {
+    if (message.role === "tool") return []
+    if (message.role !== "assistant") return [message]
+    return [message, ...message.toolCalls.map((call) => results.get(call) ?? missingResult(call))]
+  })
+}
+
+const missingResult = ({ id }: ToolCall): ToolMessage => ({
+  role: "tool",
+  toolCallId: id,
+  content: [{ type: "text", text: missingToolResult }]
+})
+
+/** The same messages for providers that know no refusals: what a model said in refusing is a part of its text. */
+export const withRefusalsAsText = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> =>
+  messages.map((message) => {
+    if (message.role !== "assistant" || !message.refusal) return message
+    const { refusal, ...rest } = message
+    return { ...rest, content: [...message.content, { type: "text", text: refusal }] }
+  })
+
 /** Results by the call they answer. Ids may recur in later turns, so an id alone does not identify a call. */
 export type ToolResults = ReadonlyMap<ToolCall, ToolMessage>
 

@@ -93,7 +93,7 @@ describe("The sandbox as a Bedrock server", () => {
     assert.include(complete(more(assistant)).content, "12 degrees")
     const forged = {
       ...assistant,
-      reasoningDetails: completion.reasoningDetails.map((detail) => ({ ...detail, text: "no" }))
+      reasoningDetails: completion.reasoningDetails.map((detail) => ({ ...detail, signature: "no" }))
     }
     assert.match(
       Result.getOrElse(Result.flip(readRequest(more(forged))), () => ""),
