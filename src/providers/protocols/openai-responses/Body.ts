@@ -67,7 +67,12 @@ export type InputItem = MessageItem | ReasoningItem | FunctionCallItem | Functio
 
 export type MessageItem =
   | { readonly role: "system" | "developer" | "user"; readonly content: ReadonlyArray<InputContent> }
-  | { readonly role: "assistant"; readonly content: ReadonlyArray<OutputContent> }
+  /** `phase`: `commentary` or `final_answer`, from models that tell the two apart. */
+  | {
+      readonly role: "assistant"
+      readonly phase: string | undefined
+      readonly content: ReadonlyArray<OutputContent>
+    }
 
 export type InputContent =
   | {

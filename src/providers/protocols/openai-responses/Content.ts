@@ -25,6 +25,7 @@ import type {
   InputItem,
   OutputContent
 } from "./Body.ts"
+import { messageSeparator, type OrderedOutput, orderOf } from "./OutputOrder.ts"
 import { returnedReasoningItems } from "./ReasoningItems.ts"
 
 /** What the messages of one request have in common. */
@@ -104,13 +105,38 @@ const assistantItems = ({ call, wireId }: MessageContext, message: AssistantMess
     ...(text === "" ? [] : [{ type: "output_text", text } as const]),
     ...(message.refusal ? [{ type: "refusal", refusal: message.refusal } as const] : [])
   ]
-  const outputs: ReadonlyArray<InputItem> = said.length === 0 ? calls : [{ role: "assistant", content: said }, ...calls]
+  const outputs: ReadonlyArray<InputItem> =
+    said.length === 0 ? calls : [{ role: "assistant", phase: undefined, content: said }, ...calls]
   const reasoning = returnedReasoningItems(call.origin, message)
+  const order = orderOf(call.origin, message, text)
+  if (order.length > 0) return orderedItems(order, text, calls, reasoning)
   const last = outputs.length - 1
   return outputs.flatMap((output, index) => [
     ...reasoning.filter(({ position }) => Math.min(position, last) === index).map(({ item }) => item),
     output
   ])
+}
+
+/** The items of an answer as the model gave them. */
+const orderedItems = (
+  order: ReadonlyArray<OrderedOutput>,
+  text: string,
+  calls: ReadonlyArray<FunctionCallItem>,
+  reasoning: ReturnType<typeof returnedReasoningItems>
+): ReadonlyArray<InputItem> => {
+  let start = 0
+  let called = 0
+  const items = order.flatMap((output): ReadonlyArray<InputItem> => {
+    if (output[0] === "call") return calls.slice(called, ++called)
+    if (output[0] === "reasoning") return reasoning.filter(({ id }) => id === output[1]).map(({ item }) => item)
+    const [, length, phase] = output
+    const piece = text.slice(start, start + length)
+    start += length + messageSeparator.length
+    return [{ role: "assistant", phase: phase ?? undefined, content: [{ type: "output_text", text: piece }] }]
+  })
+  // Reasoning without an output after it is refused.
+  const last = items.findLastIndex((item) => !("type" in item) || item.type !== "reasoning")
+  return [...items.slice(0, last), ...items.slice(last + 1), ...items.slice(last, last + 1)]
 }
 
 const toolOutput = ({ call, wireId }: MessageContext, message: ToolMessage): FunctionCallOutputItem => ({

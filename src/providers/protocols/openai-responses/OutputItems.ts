@@ -6,10 +6,13 @@
 import type { DialectName } from "../../../catalog/Provider.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
 import type { EventBuilder } from "../shared/EventBuilder.ts"
-import { asArray, asObject, asText, type Fields, isJsonObject } from "../shared/Field.ts"
+import { asText, type Fields, isJsonObject } from "../shared/Field.ts"
 import { toolCallWithoutName } from "../shared/ResponseReader.ts"
+import { type TextKind, textsIn, type TextUpdate } from "./ItemTexts.ts"
+import { messageSeparator, orderDetail, type OrderedOutput } from "./OutputOrder.ts"
 import {
   encryptedDetail,
+  reasoningFormat,
   type ReasoningItemRef,
   reasoningItemRef,
   reasoningTextDetail,
@@ -17,7 +20,6 @@ import {
 } from "./ReasoningItems.ts"
 
 type ItemType = "message" | "reasoning" | "function_call"
-export type TextKind = "text" | "refusal" | "summary" | "reasoning" | "arguments"
 
 /** The type of the items that have texts of each kind. */
 const itemTypeOf = {
@@ -32,15 +34,6 @@ const itemTypeOf = {
 export interface ItemPosition {
   readonly index: number | undefined
   readonly id: string | undefined
-}
-
-/** A piece of a text, or the whole of it. */
-export interface TextUpdate {
-  readonly kind: TextKind
-  /** The number of the text among those of its kind in the item. */
-  readonly part: number
-  readonly text: string
-  readonly isWhole: boolean
 }
 
 /** A text as far as it was appended to the completion. */
@@ -64,6 +57,8 @@ interface OutputItem {
   /** Names the item in its reasoning blocks; made with the first of them. */
   ref: ReasoningItemRef | undefined
   hasEncryptedBlock: boolean
+  /** Of a message. */
+  phase: string | null
 }
 
 /** The items of one response. This state is changed in place. */
@@ -100,12 +95,26 @@ export const completeItem = (items: OutputItems, index: number | undefined, fiel
   const item = describedItem(items, index, fields)
   if (item === undefined) return
   item.isComplete = true
+  item.phase = asText(fields["phase"]) ?? null
   for (const update of textsIn(fields)) if (itemTypeOf[update.kind] === item.type) appendUpdate(items, item, update)
   const encrypted = asText(fields["encrypted_content"])
   // Azure encrypts only what it sends at the very end, so a reasoning item may get its encrypted block later.
   if (item.type !== "reasoning" || encrypted === undefined || item.hasEncryptedBlock) return
   item.hasEncryptedBlock = true
   items.events.appendDetail(encryptedDetail(refOf(items, item), items.blocks++, encrypted))
+}
+
+/** Appends what the text and the calls do not tell of the items. */
+export const appendOrder = (items: OutputItems): void => {
+  const ordered = [...items.list].sort((a, b) => a.index - b.index)
+  const outputs = ordered.flatMap((item): ReadonlyArray<OrderedOutput> => {
+    if (item.type === "function_call") return [["call"]]
+    if (item.type === "reasoning") return item.hasEncryptedBlock ? [["reasoning", refOf(items, item).id]] : []
+    const length = textsOf(item, "text").join("").length
+    return length === 0 ? [] : [["text", length, item.phase]]
+  })
+  const detail = orderDetail(outputs, reasoningFormat(items.dialect), items.blocks)
+  if (detail !== undefined) items.events.appendDetail(detail)
 }
 
 /**
@@ -151,7 +160,8 @@ const itemAt = ({ list }: OutputItems, { id, index }: ItemPosition, type: ItemTy
     toolCall: undefined,
     isComplete: false,
     ref: undefined,
-    hasEncryptedBlock: false
+    hasEncryptedBlock: false,
+    phase: null
   }
   list.push(item)
   return item
@@ -178,7 +188,7 @@ const appendUpdate = (items: OutputItems, item: OutputItem, { isWhole, kind, par
 
 /** The texts of all messages become one text, and so does all reasoning: a break keeps them apart. */
 const separate = ({ events, list }: OutputItems, item: OutputItem, kind: TextKind): void => {
-  if (kind === "text" && !hasText(item) && list.some(hasText)) events.appendText("\n")
+  if (kind === "text" && !hasText(item) && list.some(hasText)) events.appendText(messageSeparator)
   if (itemTypeOf[kind] === "reasoning" && list.some(hasReasoning)) events.appendReasoning("\n\n")
 }
 
@@ -213,25 +223,3 @@ const textsOf = (item: OutputItem, kind: TextKind): ReadonlyArray<string> =>
 const hasText = (item: OutputItem): boolean => textsOf(item, "text").length > 0
 const hasReasoning = (item: OutputItem): boolean =>
   textsOf(item, "summary").length > 0 || textsOf(item, "reasoning").length > 0
-
-/** The texts that the parts of an item hold, by the type of the part. */
-const partTypes: ReadonlyMap<unknown, { readonly kind: TextKind; readonly member: string }> = new Map([
-  ["output_text", { kind: "text", member: "text" }],
-  ["refusal", { kind: "refusal", member: "refusal" }],
-  ["summary_text", { kind: "summary", member: "text" }],
-  ["reasoning_text", { kind: "reasoning", member: "text" }]
-])
-
-/** All texts of a complete item. */
-const textsIn = (fields: Fields): ReadonlyArray<TextUpdate> => {
-  const parts = ["summary", "content"].flatMap((list) =>
-    asArray(fields[list]).flatMap((entry, part): ReadonlyArray<TextUpdate> => {
-      const content = asObject(entry)
-      const type = partTypes.get(content?.["type"])
-      const text = type && asText(content?.[type.member])
-      return type === undefined || text === undefined ? [] : [{ kind: type.kind, part, text, isWhole: true }]
-    })
-  )
-  const written = asText(fields["arguments"])
-  return written === undefined ? parts : [...parts, { kind: "arguments", part: 0, text: written, isWhole: true }]
-}

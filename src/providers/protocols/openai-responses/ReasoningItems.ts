@@ -8,6 +8,7 @@ import type { AssistantMessage, ReasoningDetail } from "../../../domain/Conversa
 import { asText } from "../shared/Field.ts"
 import { detailsFrom } from "../shared/ReasoningDetails.ts"
 import type { ReasoningItem } from "./Body.ts"
+import { isOrderDetail } from "./OutputOrder.ts"
 
 const formats: { readonly [Name in DialectName]?: string } = {
   azure: "azure-openai-responses-v1",
@@ -21,10 +22,13 @@ export interface ReasoningItemRef {
   readonly format: string
 }
 
+/** The format by which clients know the reasoning details of a server. */
+export const reasoningFormat = (dialect: DialectName): string => formats[dialect] ?? "openai-responses-v1"
+
 /** `position`: how many outputs came before the item, where all text counts as one and every tool call as one. */
 export const reasoningItemRef = (id: string, position: number, dialect: DialectName): ReasoningItemRef => ({
   id: position === 0 ? id : `${id}@${position}`,
-  format: formats[dialect] ?? "openai-responses-v1"
+  format: reasoningFormat(dialect)
 })
 
 /** A piece of a summary. Clients join pieces that have the same index. */
@@ -55,13 +59,13 @@ export const encryptedDetail = (item: ReasoningItemRef, index: number, data: str
 export const returnedReasoningItems = (
   origin: string,
   message: AssistantMessage
-): ReadonlyArray<{ readonly position: number; readonly item: ReasoningItem }> => {
-  const details = detailsFrom(origin, message)
+): ReadonlyArray<{ readonly id: unknown; readonly position: number; readonly item: ReasoningItem }> => {
+  const details = detailsFrom(origin, message).filter((detail) => !isOrderDetail(detail))
   return details.flatMap(({ data, id, type }) => {
     const encrypted = asText(data)
     if (type !== "reasoning.encrypted" || encrypted === undefined) return []
     const item: ReasoningItem = { type: "reasoning", summary: summariesOf(details, id), encrypted_content: encrypted }
-    return [{ position: positionIn(id), item }]
+    return [{ id, position: positionIn(id), item }]
   })
 }
 

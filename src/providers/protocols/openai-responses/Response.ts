@@ -12,13 +12,14 @@ import { asArray, asNumber, asObject, asText, type Fields } from "../shared/Fiel
 import { finishReasonTable } from "../shared/FinishReasons.ts"
 import { newResponseState, responseReader, type ResponseState } from "../shared/ResponseReader.ts"
 import { failureInBody, failureOfEvent } from "./Errors.ts"
+import type { TextKind } from "./ItemTexts.ts"
 import {
+  appendOrder,
   completeItem,
   itemsFailure,
   newOutputItems,
   type OutputItems,
   startItem,
-  type TextKind,
   updateText
 } from "./OutputItems.ts"
 import { localStops } from "./Request.ts"
@@ -123,7 +124,9 @@ const readText = (items: OutputItems, type: string, fields: Fields): void => {
 
 const finish = (state: State): Result.Result<CompletionEvents, Failure> => {
   const failure = itemsFailure(state.items, state.finishReason === "stop")
-  return failure === undefined ? state.events.finish(state.finishReason) : Result.fail(failure)
+  if (failure !== undefined) return Result.fail(failure)
+  appendOrder(state.items)
+  return state.events.finish(state.finishReason)
 }
 
 export const { decode, reader } = responseReader<State>({
