@@ -74,7 +74,7 @@ export class ChooseTargets extends Context.Service<
         // catalog.
         const exclusion = router.exclusionOf(model, withoutTier({ ...routing, promptTokens: 0 }))
         if (exclusion !== undefined) return yield* Errors.InvalidRequest.of(`${model.id} ${exclusionText[exclusion]}`)
-        return targetsOf([model])
+        return targetsOf([model], routing.request.maxOutputTokens)
       })
 
       /** The model that a session is pinned to, if it is still served and can serve this request. */
@@ -107,7 +107,7 @@ export class ChooseTargets extends Context.Service<
         const endedAt = yield* Clock.currentTimeNanos
         const others = ranking.candidates.map((candidate) => candidate.model).filter((model) => model !== chosen)
         return {
-          targets: targetsOf([chosen, ...others.slice(0, maxModels - 1)]),
+          targets: targetsOf([chosen, ...others.slice(0, maxModels - 1)], routing.request.maxOutputTokens),
           routed: { latencyMillis: Number(endedAt - startedAt) / 1e6, pinned: pinned !== undefined, ranking }
         }
       })

@@ -2,16 +2,35 @@
  * From the name that a request gives to the catalog model, and from models to the targets that dispatch can call. Every
  * error names the model as the client wrote it.
  */
-import { Array as Arr, Effect } from "effect"
+import { Array as Arr, Effect, Order } from "effect"
 
 import { InvalidModel } from "../api/Errors.ts"
 import type { Catalog } from "../catalog/Catalog.ts"
-import type { Model } from "../catalog/Model.ts"
+import type { Endpoint, Model } from "../catalog/Model.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
 
-/** The endpoints of each model in turn, in the order of the models. */
-export const targetsOf = (models: Arr.NonEmptyReadonlyArray<Model>): readonly [Target, ...Array<Target>] =>
-  Arr.flatMap(models, (model) => Arr.map(model.endpoints, (endpoint): Target => ({ model, endpoint })))
+/**
+ * The endpoints of each model in turn, in the order of the models. With an output limit that is too small for some of
+ * them, the others of the same model come first.
+ */
+export const targetsOf = (
+  models: Arr.NonEmptyReadonlyArray<Model>,
+  outputLimit?: number
+): readonly [Target, ...Array<Target>] =>
+  Arr.flatMap(models, (model) =>
+    Arr.map(Arr.sort(model.endpoints, byOutputLimit(outputLimit ?? smallestOutputLimit)), (endpoint): Target => ({
+      model,
+      endpoint
+    }))
+  )
+
+/** The Responses API refuses smaller limits; there the gateway cuts the answer, and pays for what it cuts. */
+const smallestOutputLimit = 16
+
+const byOutputLimit = (outputLimit: number) =>
+  Order.mapInput(Order.Boolean, ({ protocol }: Endpoint) => {
+    return protocol === "openai-responses" && outputLimit < smallestOutputLimit
+  })
 
 /** The model that a request names. Fails when the name is unknown, or when none of its providers is switched on. */
 export const namedModel = (catalog: Catalog["Service"], name: string): Effect.Effect<Model, InvalidModel> => {

@@ -279,8 +279,9 @@ const forwardedToOpenAi: ReadonlyArray<readonly [fields: Json, sent: Json]> = [
     { response_format: { type: "json_schema", json_schema: { name: "n", strict: true, schema } } }
   ],
   [
+    // This model refuses a retention time.
     { prompt_cache_key: "mine", prompt_cache_retention: "24h" },
-    { prompt_cache_key: "mine", prompt_cache_retention: "24h" }
+    { prompt_cache_key: "mine" }
   ],
   [
     { messages: [{ role: "developer", content: "be brief" }, hi] },

@@ -94,6 +94,12 @@ const outputLimitOf = (call: WireCall): number | undefined => {
   return limit === undefined ? undefined : Math.max(limit, minOutputTokens)
 }
 
+/** A limit that is too small for the API: the gateway cuts the answer at it. */
+export const localLimit = (call: WireCall): number | undefined => {
+  const limit = requestedOutputLimit(call)
+  return limit !== undefined && limit < minOutputTokens ? limit : undefined
+}
+
 /** Servers that summarise their reasoning without being asked to. */
 const summariseUnasked: ReadonlySet<DialectName> = new Set(["xai"])
 

@@ -22,7 +22,7 @@ import {
   startItem,
   updateText
 } from "./OutputItems.ts"
-import { localStops } from "./Request.ts"
+import { localLimit, localStops } from "./Request.ts"
 import { usageIn } from "./Usage.ts"
 
 /** Why a response is incomplete; a complete one ends with `stop`. */
@@ -36,7 +36,7 @@ interface State extends ResponseState {
 }
 
 const initialState = (call: WireCall): State => {
-  const state = newResponseState(call, localStops(call))
+  const state = newResponseState(call, localStops(call), localLimit(call))
   return { ...state, items: newOutputItems(state.events, call.dialect) }
 }
 

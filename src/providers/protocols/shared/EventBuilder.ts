@@ -13,6 +13,7 @@ import type { WireCall } from "../Protocol.ts"
 import { isJsonObject } from "./Field.ts"
 import { blockId, sealOf, stampOrigin, type ThinkingPlace } from "./ReasoningDetails.ts"
 import { passThrough, stopAt } from "./TextFilters.ts"
+import { tokenLimit } from "./TokenLimit.ts"
 import { digest } from "./WireIds.ts"
 
 export type CompletionEvents = ReadonlyArray<CompletionEvent>
@@ -65,8 +66,12 @@ interface BuiltToolCall {
   arguments: string
 }
 
-/** `localStops` are the stop sequences that the provider was not asked to stop at. */
-export const makeEventBuilder = (call: WireCall, localStops: ReadonlyArray<string>): EventBuilder => {
+/** See `newResponseState` for `localStops` and `localLimit`. */
+export const makeEventBuilder = (
+  call: WireCall,
+  localStops: ReadonlyArray<string>,
+  localLimit?: number
+): EventBuilder => {
   let events: Array<CompletionEvent> = []
   let responseId = ""
   let stopped = false
@@ -75,7 +80,9 @@ export const makeEventBuilder = (call: WireCall, localStops: ReadonlyArray<strin
 
   let visibleLength = 0
 
-  const appendVisible = (text: string): void => {
+  const limit = localLimit === undefined ? undefined : tokenLimit(localLimit)
+  const appendVisible = (whole: string): void => {
+    const text = limit === undefined ? whole : limit.cut(whole)
     visibleLength += text.length
     if (text !== "") events.push({ type: "text", text })
   }
@@ -113,23 +120,29 @@ export const makeEventBuilder = (call: WireCall, localStops: ReadonlyArray<strin
     argumentsOf: (index) => toolCalls[index]?.arguments ?? "",
     toolCallId: (index) => toolCalls[index]?.id ?? "",
     setUsage: (usage) => {
-      if (usage !== undefined && isBelievable(usage)) events.push({ type: "usage", usage })
+      if (usage === undefined || !isBelievable(usage)) return
+      events.push({ type: "usage", usage: limit === undefined ? usage : limit.charged(usage) })
     },
     setResponseId: (id) => (responseId ||= id ?? ""),
     take,
     finish: (reason) => {
       if (reason === undefined) return Result.fail(broken("The provider's answer ended without a finish reason."))
       appendVisible(filter.flush())
-      for (const [index, toolCall] of toolCalls.entries())
-        if (toolCall.isKept && toolCall.arguments.trim() === "") {
-          toolCall.arguments = "{}"
-          events.push({ type: "arguments", index, fragment: "{}" })
-        }
-      events.push({ type: "finish", reason: fittingReason(reason, toolCalls, stopped) })
+      events.push(...missingArguments(toolCalls))
+      const fitting = fittingReason(reason, toolCalls, stopped)
+      events.push({ type: "finish", reason: fitting === "stop" && limit?.isReached() ? "length" : fitting })
       return Result.succeed(take())
     }
   }
 }
+
+/** An empty object for each call that came without arguments. */
+const missingArguments = (toolCalls: ReadonlyArray<BuiltToolCall>): CompletionEvents =>
+  toolCalls.flatMap((toolCall, index): CompletionEvents => {
+    if (!toolCall.isKept || toolCall.arguments.trim() !== "") return []
+    toolCall.arguments = "{}"
+    return [{ type: "arguments", index, fragment: "{}" }]
+  })
 
 /** An open block of reasoning. */
 interface OpenBlock {

@@ -43,9 +43,16 @@ export interface ResponseRules<State extends ResponseState> {
   readonly finish: (state: State) => Result.Result<CompletionEvents, Failure>
 }
 
-/** `localStops` are the stop sequences that the provider was not asked to stop at. */
-export const newResponseState = (call: WireCall, localStops: ReadonlyArray<string>): ResponseState => ({
-  events: makeEventBuilder(call, localStops),
+/**
+ * `localStops` are the stop sequences that the provider was not asked to stop at, and `localLimit` is the most output
+ * tokens of an answer, where the provider could not be asked for so few.
+ */
+export const newResponseState = (
+  call: WireCall,
+  localStops: ReadonlyArray<string>,
+  localLimit?: number
+): ResponseState => ({
+  events: makeEventBuilder(call, localStops, localLimit),
   finishReason: undefined,
   ended: false
 })
