@@ -31,6 +31,9 @@ export const Generation = Schema.Struct({
       latency_ms: Schema.Finite
     })
   ),
+  adjusted: Schema.Array(Schema.String).annotateKey({
+    description: "Parameters that the model did not get as they were asked for, each with what was sent."
+  }),
   routing: Schema.NullOr(
     Schema.Struct({
       latency_ms: Schema.Finite,

@@ -102,7 +102,7 @@ const chatModelOf = (entry: ModelEntry, path: string, providers: ProvidersById):
       },
       tools,
       forcedToolChoice: entry.forced_tool_choice ?? tools,
-      structuredOutput: entry.structured_output ?? false,
+      structuredOutput: endpoints.some((endpoint) => endpoint.structuredOutput),
       sampling: entry.sampling ?? "always",
       reasoning,
       profiles: yield* profilesOf(entry, path),

@@ -14,7 +14,7 @@
  */
 import { Data, Result, Schema, SchemaIssue } from "effect"
 
-import { axes, chatProtocolNames, modelEfforts, perAxis } from "./Model.ts"
+import { axes, chatProtocolNames, endpointFeatures, modelEfforts, perAxis } from "./Model.ts"
 import { dialectNames } from "./Provider.ts"
 
 /** A catalog that cannot be used. `message` begins with `path`, for example `models[3].endpoints[0].upstream`. */
@@ -77,7 +77,19 @@ const EndpointEntry = Schema.Struct({
   }),
   price_usd_per_mtok: PriceEntry,
   context_window: Schema.optionalKey(Tokens).annotateKey({ description: "Where it differs from the model's." }),
-  max_output: Schema.optionalKey(Tokens).annotateKey({ description: "Where it differs from the model's." })
+  max_output: Schema.optionalKey(Tokens).annotateKey({ description: "Where it differs from the model's." }),
+  structured_output: Schema.optionalKey(Schema.Boolean).annotateKey({
+    description: "It enforces a JSON Schema. Default: the model's."
+  }),
+  json_mode: Schema.optionalKey(Schema.Boolean).annotateKey({
+    description:
+      "It has a mode of its own for answers in JSON. Default: true, and false where the protocol has no such mode."
+  }),
+  exclusive: Schema.optionalKey(
+    Schema.Array(Schema.Array(Schema.Literals(endpointFeatures)).check(Schema.isMinLength(2)))
+  ).annotateKey({
+    description: 'Features that it refuses in one request, such as [["json_schema", "tools"]]. Default: none.'
+  })
 })
 
 const Level = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
@@ -118,7 +130,9 @@ const ModelEntry = Schema.Struct({
   }),
   tools: Schema.optionalKey(Schema.Boolean).annotateKey({ description: "Default: true." }),
   forced_tool_choice: Schema.optionalKey(Schema.Boolean).annotateKey({ description: "Default: the value of `tools`." }),
-  structured_output: Schema.optionalKey(Schema.Boolean).annotateKey({ description: "Default: false." }),
+  structured_output: Schema.optionalKey(Schema.Boolean).annotateKey({
+    description: "Its endpoints enforce a JSON Schema. Default: false."
+  }),
   sampling: Schema.optionalKey(Schema.Literals(["always", "without_reasoning", "never"])).annotateKey({
     description: "When temperature, top_p and penalties may be sent. Default: always."
   }),

@@ -19,10 +19,14 @@ export interface EndpointList {
   readonly protocol?: ProtocolName
   readonly context_window: number
   readonly max_output: number
+  readonly structured_output?: boolean
   readonly endpoints: readonly [EndpointEntry, ...Array<EndpointEntry>]
 }
 
 type EndpointEntry = Omit<ModelEntry["endpoints"][number], keyof PricedEntry> & PricedEntry
+
+/** The protocols that can ask for JSON by a parameter, without a schema. */
+const protocolsWithJsonMode: ReadonlySet<ProtocolName> = new Set(["openai-chat", "openai-responses", "gemini"])
 
 /** The endpoints of a model entry, in order of preference. A provider may serve a model only once. */
 export const endpointsOf = (
@@ -66,13 +70,17 @@ const endpointOf = (
         catalogFault(path, `max_output ${maxOutputTokens} exceeds context_window ${contextWindow}`)
       )
     }
+    const protocol = model.protocol ?? entry.protocol ?? provider.protocol
     return {
       id: endpointId(`${provider.id}/${model.id}`),
       provider: provider.id,
       upstream: entry.upstream ?? model.id,
-      protocol: model.protocol ?? entry.protocol ?? provider.protocol,
+      protocol,
       price: yield* priceOf(entry, path),
       contextWindow,
-      maxOutputTokens
+      maxOutputTokens,
+      structuredOutput: entry.structured_output ?? model.structured_output ?? false,
+      jsonMode: entry.json_mode ?? protocolsWithJsonMode.has(protocol),
+      exclusive: entry.exclusive ?? []
     }
   })

@@ -3,7 +3,7 @@
  * in and with prices in picodollars. `CatalogFile` is the JSON form, and `CatalogData` turns it into this one.
  */
 import type { EndpointId, ModelId, ProviderId } from "../domain/Ids.ts"
-import type { ReasoningTier } from "../domain/Reasoning.ts"
+import { answerTokens, hasBudgetIn, hasLevelIn, type ReasoningTier } from "../domain/Reasoning.ts"
 import type { Price } from "./Price.ts"
 
 /** The skills that conversations demand and that models are rated on. */
@@ -62,6 +62,10 @@ export interface ReasoningAbility {
   readonly budgetTokens?: { readonly min: number; readonly max: number }
 }
 
+/** What a request may use of an endpoint and may not be able to combine. */
+export const endpointFeatures = ["json_object", "json_schema", "tools", "stream"] as const
+export type EndpointFeature = (typeof endpointFeatures)[number]
+
 export interface Endpoint {
   /** `<provider>/<model id>`, unique within the catalog. */
   readonly id: EndpointId
@@ -73,6 +77,12 @@ export interface Endpoint {
   /** Prompt plus output, in tokens. */
   readonly contextWindow: number
   readonly maxOutputTokens: number
+  /** It enforces a JSON Schema itself. Where a schema could only be asked for in words, nothing would guarantee it. */
+  readonly structuredOutput: boolean
+  /** It has a mode of its own for answers in JSON. Elsewhere JSON is asked for in words, and the answer is checked. */
+  readonly jsonMode: boolean
+  /** Features that it refuses in one request: no request may use all features of one of these lists. */
+  readonly exclusive: ReadonlyArray<ReadonlyArray<EndpointFeature>>
 }
 
 export interface Model {
@@ -86,6 +96,7 @@ export interface Model {
   readonly tools: boolean
   /** False when the model rejects `tool_choice` that forces a call. */
   readonly forcedToolChoice: boolean
+  /** Some endpoint enforces a JSON Schema. */
   readonly structuredOutput: boolean
   /** When `temperature`, `top_p` and penalties may be sent. */
   readonly sampling: "always" | "without_reasoning" | "never"
@@ -98,6 +109,38 @@ export interface Model {
   readonly endpoints: readonly [Endpoint, ...Array<Endpoint>]
 }
 
-/** Whether a model serves a tier: `none` requires that reasoning can be off, the others that the model can reason. */
-export const servesTier = (model: Model, tier: ReasoningTier): boolean =>
-  tier === "none" ? model.reasoning.support !== "always" : model.reasoning.support !== "none"
+/** What a request uses of an endpoint. */
+export type UsedFeatures = { readonly [F in Exclude<EndpointFeature, "stream">]: boolean }
+
+/** True when an endpoint refuses these features together, whether or not the answer is streamed. */
+export const excludesTogether = ({ exclusive }: Endpoint, used: UsedFeatures): boolean =>
+  exclusive.some((features) => features.every((feature) => feature !== "stream" && used[feature]))
+
+/**
+ * False when an answer that uses these features must not be streamed by the endpoint: because it refuses to, or because
+ * it is asked for JSON in words, and the answer has to be checked before anybody sees it.
+ */
+export const canStream = ({ exclusive, jsonMode }: Endpoint, used: UsedFeatures): boolean =>
+  (jsonMode || !used.json_object) &&
+  !exclusive.some((features) => features.every((feature) => feature === "stream" || used[feature]))
+
+/** The thinking budgets that fit beside an answer within `outputLimit` tokens; `undefined` if there are none. */
+export const budgetWithin = (
+  { budgetTokens }: ReasoningAbility,
+  outputLimit: number | undefined
+): ReasoningAbility["budgetTokens"] => {
+  if (budgetTokens === undefined || outputLimit === undefined) return budgetTokens
+  const max = Math.min(budgetTokens.max, outputLimit - answerTokens)
+  return max < budgetTokens.min ? undefined : { min: budgetTokens.min, max }
+}
+
+/**
+ * Whether a model serves a tier: `none` requires that reasoning can be off, and the others that the model has a level
+ * or a budget in them. `outputLimit` is the client's limit on output tokens, which a budget has to leave room in.
+ */
+export const servesTier = ({ reasoning }: Model, tier: ReasoningTier, outputLimit?: number): boolean => {
+  if (tier === "none") return reasoning.support !== "always"
+  if (reasoning.support === "none") return false
+  const budget = budgetWithin(reasoning, outputLimit)
+  return hasLevelIn(tier, reasoning.efforts) || (budget !== undefined && hasBudgetIn(tier, budget))
+}

@@ -23,6 +23,8 @@ export type FailureReason =
   | { readonly _tag: "ContextTooLong" }
   /** This model or endpoint cannot do what was asked: it does not know the model, or does not support a parameter. */
   | { readonly _tag: "Unsupported" }
+  /** The answer is not the JSON that the request guarantees its client. */
+  | { readonly _tag: "Nonconforming" }
   /** The provider refused the content. */
   | { readonly _tag: "Refused" }
 
@@ -50,6 +52,7 @@ const policies = {
   Invalid: { retrySame: false, failOver: false, providerFault: false },
   ContextTooLong: { retrySame: false, failOver: true, providerFault: false },
   Unsupported: { retrySame: false, failOver: true, providerFault: false },
+  Nonconforming: { retrySame: true, failOver: true, providerFault: false },
   Refused: { retrySame: false, failOver: false, providerFault: false }
 } as const satisfies Record<FailureReason["_tag"], FailurePolicy>
 

@@ -66,23 +66,52 @@ export const reasoningTierOf = (reasoning: Reasoning | undefined): ReasoningTier
   if (isOptOut(reasoning)) return "none"
   if (reasoning.effort !== undefined) return tierOfEffort[reasoning.effort]
   if (reasoning.maxTokens === undefined) return undefined
-  if (reasoning.maxTokens === 0) return "none"
-  return reasoning.maxTokens < highTierFromTokens ? "low" : "high"
+  return reasoning.maxTokens === 0 ? "none" : tierOfBudget(reasoning.maxTokens)
 }
 
+/** The tier of a budget above zero. */
+const tierOfBudget = (tokens: number): "low" | "high" => (tokens < highTierFromTokens ? "low" : "high")
+
+/** The levels in ascending order. Only models know `max`. */
+const order: ReadonlyArray<string> = [...efforts, "max"]
+
+/** The levels that belong to a tier, in ascending order. */
+const levelsOfTier = {
+  none: ["none"],
+  low: ["minimal", "low"],
+  high: ["medium", "high", "xhigh", "max"]
+} as const satisfies Record<ReasoningTier, ReadonlyArray<string>>
+
+/** Tokens that are kept for the visible answer beside a thinking budget. */
+export const answerTokens = 1_024
+
+/** True when some level of `supported` belongs to the tier. */
+export const hasLevelIn = (tier: ReasoningTier, supported: ReadonlyArray<string>): boolean =>
+  levelsOfTier[tier].some((level) => supported.includes(level))
+
+/** True when a thinking budget from `min` to `max` tokens reaches into the tier. */
+export const hasBudgetIn = (tier: ReasoningTier, { max, min }: { readonly min: number; readonly max: number }) =>
+  tier === "none" || (tier === "low" ? min < highTierFromTokens : max >= highTierFromTokens)
+
 /**
- * The level nearest to `requested` that a model supports: the highest at or below it, or else the lowest above it.
- * `max`, which only models know, counts as the level above `xhigh`. `undefined` if the model knows no levels.
+ * The level nearest to `requested` that a model supports. A level of the same tier comes first, because the tier is
+ * what models are chosen by. Among equals it is the highest at or below the requested one, or else the lowest above it.
+ * `max` counts as the level above `xhigh`. `undefined` if the model knows no levels.
  */
 export const nearestEffort = <Level extends string>(
   requested: Effort,
   supported: ReadonlyArray<Level>
 ): Level | undefined => {
-  const order: ReadonlyArray<string> = [...efforts, "max"]
   const known = supported.filter((level) => order.includes(level)).sort((a, b) => order.indexOf(a) - order.indexOf(b))
+  const tier: ReadonlyArray<string> = levelsOfTier[tierOfEffort[requested]]
   const limit = order.indexOf(requested)
-  return known.findLast((level) => order.indexOf(level) <= limit) ?? known[0]
+  const nearest = (levels: ReadonlyArray<Level>): Level | undefined =>
+    levels.findLast((level) => order.indexOf(level) <= limit) ?? levels[0]
+  return nearest(known.filter((level) => tier.includes(level))) ?? nearest(known)
 }
+
+/** How many levels lie between two of them; 0 for the same one. */
+export const levelsApart = (one: string, other: string): number => Math.abs(order.indexOf(one) - order.indexOf(other))
 
 const effortByShare: ReadonlyArray<readonly [share: number, effort: Effort]> = [
   [0.9, "xhigh"],
@@ -92,9 +121,16 @@ const effortByShare: ReadonlyArray<readonly [share: number, effort: Effort]> = [
   [0, "minimal"]
 ]
 
-/** The effort that corresponds to a thinking budget, by its share of the tokens that the model may produce. */
+/**
+ * The effort that corresponds to a thinking budget, by its share of the tokens that the model may produce. It never
+ * leaves the tier of the budget, by which the model was chosen: 1,500 tokens are little thought, however few tokens the
+ * answer may have.
+ */
 export const effortOfBudget = (budgetTokens: number, outputTokens: number): Effort => {
   if (budgetTokens <= 0) return "none"
   const share = budgetTokens / Math.max(outputTokens, 1)
-  return effortByShare.find(([atLeast]) => share >= atLeast)?.[1] ?? "minimal"
+  const effort = effortByShare.find(([atLeast]) => share >= atLeast)?.[1] ?? "minimal"
+  const tier = tierOfBudget(budgetTokens)
+  if (tierOfEffort[effort] === tier) return effort
+  return tier === "low" ? "low" : "medium"
 }

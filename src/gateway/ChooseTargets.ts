@@ -1,23 +1,32 @@
 /**
  * Chooses which targets may answer a chat request, best first: the endpoints of the named model on a direct call, else
  * those of the session's pinned model and of the router's ranking. A direct call never leaves its model. A routed
- * request may fail over to the next candidate, and when a pinned model fails, the session keeps its pin.
+ * request may fail over to the next candidate. The model that answers a session first is its pin; when a pinned model
+ * fails later, the session keeps its pin.
  */
 import { hash } from "node:crypto"
 
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Array as Arr, Clock, Context, Effect, Layer, Option } from "effect"
 
 import * as Errors from "../api/Errors.ts"
 import { Catalog } from "../catalog/Catalog.ts"
 import type { Model } from "../catalog/Model.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { ModelId } from "../domain/Ids.ts"
+import { isOptOut } from "../domain/Reasoning.ts"
 import { estimatePromptTokens } from "../domain/TokenCount.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
-import type { Exclusion } from "../routing/Eligibility.ts"
+import {
+  type AdjustedCall,
+  type Adjustment,
+  adjustmentsOf,
+  hasParameters,
+  takesParameters
+} from "../providers/protocols/Adjustments.ts"
+import { answersNatively, endpointExclusionOf, type Exclusion } from "../routing/Eligibility.ts"
 import type { Ranking } from "../routing/Ranking.ts"
 import { Router } from "../routing/Router.ts"
-import type { RoutingRequest } from "../routing/RoutingRequest.ts"
+import { requirementsOf, type RoutingRequest } from "../routing/RoutingRequest.ts"
 import { SessionPins } from "../routing/SessionPins.ts"
 import type { ChatCall } from "./ChatCall.ts"
 import { namedModel, targetsOf } from "./NamedModel.ts"
@@ -40,6 +49,10 @@ export interface TargetChoice {
   readonly affinity: string | undefined
   /** `undefined` on a direct call. */
   readonly routed: Routed | undefined
+  /** The parameters that a target does not get as they were asked for. */
+  readonly adjustments: (target: Target) => ReadonlyArray<Adjustment>
+  /** Pins the session to the model that answered, if no answer has pinned it yet. */
+  readonly confirmPin: (answered: ModelId) => Effect.Effect<void>
 }
 
 /** Further candidates are left out, because the attempt budget would be used up before their turn. */
@@ -61,6 +74,7 @@ export class ChooseTargets extends Context.Service<
       const catalog = yield* Catalog
       const router = yield* Router
       const pins = yield* SessionPins
+      const services = { catalog, router }
 
       const directTargets = Effect.fnUntraced(function* (name: string, routing: RoutingRequest) {
         const model = yield* namedModel(catalog, name)
@@ -74,16 +88,8 @@ export class ChooseTargets extends Context.Service<
         // catalog.
         const exclusion = router.exclusionOf(model, withoutTier({ ...routing, promptTokens: 0 }))
         if (exclusion !== undefined) return yield* Errors.InvalidRequest.of(`${model.id} ${exclusionText[exclusion]}`)
-        return targetsOf([model], routing.request.maxOutputTokens)
+        return servingTargets([model], routing)
       })
-
-      /** The model that a session is pinned to, if it is still served and can serve this request. */
-      const usablePinnedModel = (id: ModelId, routing: RoutingRequest): Model | undefined => {
-        const found = catalog.lookup(id)
-        if (found._tag !== "Served") return undefined
-        // By the contract a pin moves only when its model cannot serve the request; the reasoning tier is no reason.
-        return router.exclusionOf(found.model, withoutTier(routing)) === undefined ? found.model : undefined
-      }
 
       const routedTargets = Effect.fnUntraced(function* (call: ChatCall, routing: RoutingRequest) {
         const startedAt = yield* Clock.currentTimeNanos
@@ -91,33 +97,43 @@ export class ChooseTargets extends Context.Service<
           routing.request.sessionId === undefined
             ? undefined
             : { organization: call.caller.organization, session: routing.request.sessionId }
-        const pin = session === undefined ? Option.none() : yield* pins.use(session)
-        const pinned = Option.isSome(pin) ? usablePinnedModel(pin.value, routing) : undefined
+        const pin = session === undefined ? undefined : Option.getOrUndefined(yield* pins.use(session))
+        const pinned = pin && pinnedModel(services, pin.model, routing)
         const ranking = router.rank(routing)
         const first = pinned ?? ranking.candidates[0]?.model
         if (first === undefined) return yield* noEligibleModel(ranking)
         let chosen = first
         if (session !== undefined && pinned === undefined) {
           // A concurrent request of the session may have pinned another model first; then that pin holds.
-          const winner = Option.isSome(pin)
-            ? yield* pins.move(session, { from: pin.value, to: first.id })
+          const winner = pin
+            ? yield* pins.move(session, { from: pin.model, to: first.id })
             : yield* pins.pin(session, first.id)
-          chosen = (winner === first.id ? first : usablePinnedModel(winner, routing)) ?? first
+          chosen = (winner === first.id ? first : pinnedModel(services, winner, routing)) ?? first
         }
         const endedAt = yield* Clock.currentTimeNanos
         const others = ranking.candidates.map((candidate) => candidate.model).filter((model) => model !== chosen)
         return {
-          targets: targetsOf([chosen, ...others.slice(0, maxModels - 1)], routing.request.maxOutputTokens),
+          targets: servingTargets([chosen, ...others.slice(0, maxModels - 1)], routing),
+          confirmPin: (answered: ModelId) =>
+            session === undefined || (pinned !== undefined && pin?.confirmed === true)
+              ? Effect.void
+              : pins.confirm(session, answered),
           routed: { latencyMillis: Number(endedAt - startedAt) / 1e6, pinned: pinned !== undefined, ranking }
         }
       })
 
       const choose = Effect.fnUntraced(function* (call: ChatCall, request: ChatRequest) {
         const promptTokens = estimatePromptTokens(request)
-        const routing: RoutingRequest = { request, promptTokens, allowed: call.caller.models }
-        const common = { promptTokens, affinity: affinityKey(call) }
+        const adjusted = adjustedAt(catalog, request)
+        const routing = routingOf(call, { request, promptTokens }, adjusted)
+        const common = {
+          promptTokens,
+          affinity: affinityKey(call),
+          adjustments: (target: Target) => adjustmentsOf(adjusted(target))
+        }
         if (call.input.model !== undefined) {
-          return { ...common, targets: yield* directTargets(call.input.model, routing), routed: undefined }
+          const targets = yield* directTargets(call.input.model, routing)
+          return { ...common, targets, routed: undefined, confirmPin: () => Effect.void }
         }
         return { ...common, ...(yield* routedTargets(call, routing)) }
       })
@@ -125,6 +141,64 @@ export class ChooseTargets extends Context.Service<
       return ChooseTargets.of({ choose })
     })
   )
+}
+
+/** The request at a target, as far as it decides what becomes of the parameters. */
+const adjustedAt =
+  (catalog: Catalog["Service"], request: ChatRequest) =>
+  ({ endpoint, model }: Target): AdjustedCall => ({
+    request,
+    model,
+    endpoint,
+    dialect: catalog.account(endpoint.provider)?.provider.dialect ?? "generic"
+  })
+
+const routingOf = (
+  { caller, input }: ChatCall,
+  { promptTokens, request }: { readonly request: ChatRequest; readonly promptTokens: number },
+  adjusted: (target: Target) => AdjustedCall
+): RoutingRequest => ({
+  request,
+  promptTokens,
+  allowed: caller.models,
+  stream: input.stream,
+  ...(hasParameters(request) && {
+    takesParameters: (model) => model.endpoints.some((endpoint) => takesParameters(adjusted({ model, endpoint })))
+  })
+})
+
+/** The model that a session is pinned to, if it is still served and can serve this request. */
+const pinnedModel = (
+  { catalog, router }: { readonly catalog: Catalog["Service"]; readonly router: Router["Service"] },
+  id: ModelId,
+  routing: RoutingRequest
+): Model | undefined => {
+  const found = catalog.lookup(id)
+  if (found._tag !== "Served") return undefined
+  // By the contract a pin moves only when its model cannot serve the request. How much it reasons is no reason to move,
+  // unless the client switched reasoning off: then a model that reasons all the same would be billed for it.
+  const asked = isOptOut(routing.request.reasoning) ? routing : withoutTier(routing)
+  return router.exclusionOf(found.model, asked) === undefined ? found.model : undefined
+}
+
+/**
+ * The targets of these models, without the endpoints that cannot serve the request, so that no provider is asked for
+ * what it is known to refuse. Of one model, the endpoints that guarantee JSON by themselves come first.
+ */
+const servingTargets = (
+  models: readonly [Model, ...Array<Model>],
+  routing: RoutingRequest
+): TargetChoice["targets"] => {
+  const needs = requirementsOf(routing)
+  const outputLimit = routing.request.maxOutputTokens
+  const serving = models.flatMap((model) => {
+    const targets = targetsOf([model], outputLimit).filter(
+      ({ endpoint }) => endpointExclusionOf(endpoint, needs) === undefined
+    )
+    const native = targets.filter(({ endpoint }) => answersNatively(endpoint, needs))
+    return [...native, ...targets.filter((target) => !native.includes(target))]
+  })
+  return Arr.isArrayNonEmpty(serving) ? serving : targetsOf(models, outputLimit)
 }
 
 /** The same request without its reasoning tier, so that the tier excludes no model. */
@@ -141,6 +215,7 @@ export const exclusionText: { readonly [E in Exclusion]: string } = {
   tools: "does not support tools",
   forced_tool_choice: "cannot be forced to call a tool; use tool_choice auto",
   structured_output: "does not support response_format json_schema",
+  combination: "does not support response_format together with tools",
   reasoning_tier: "cannot reason as much, or as little, as asked",
   context_window: "has too small a context window for this request"
 }

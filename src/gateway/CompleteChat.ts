@@ -17,6 +17,7 @@ import { CreditLedger } from "../ledger/CreditLedger.ts"
 import { type DefaultOutputTokens, estimate } from "../ledger/Pricing.ts"
 import { type ChatDispatch, Dispatch } from "../providers/dispatch/Dispatch.ts"
 import type { ProviderAnswer, Exhausted } from "../providers/dispatch/ProviderAnswer.ts"
+import type { Adjustment } from "../providers/protocols/Adjustments.ts"
 import type { ChatCall, ChatInput } from "./ChatCall.ts"
 import { type TargetChoice, ChooseTargets } from "./ChooseTargets.ts"
 import { errorFromExhausted, errorFromLedger } from "./ErrorMapping.ts"
@@ -35,6 +36,8 @@ export interface RoutingSummary {
 export interface PlainAnswer extends Settlement {
   readonly model: ModelId
   readonly routing: RoutingSummary
+  /** The parameters that the model did not get as they were asked for. */
+  readonly adjustments: ReadonlyArray<Adjustment>
   readonly completion: Completion
 }
 
@@ -42,6 +45,8 @@ export interface PlainAnswer extends Settlement {
 export interface StreamedAnswer {
   readonly model: ModelId
   readonly routing: RoutingSummary
+  /** The parameters that the model did not get as they were asked for. */
+  readonly adjustments: ReadonlyArray<Adjustment>
   /** Begins with output; ends with exactly one item of type `settled` or `broken`. */
   readonly items: Stream.Stream<StreamItem>
 }
@@ -104,22 +109,26 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
         Effect.mapError(errorFromExhausted)
       )
       receipt.recordAnswer(answered, yield* Clock.currentTimeMillis)
+      const adjustments = choice.adjustments(answered.target)
+      receipt.recordAdjustments(adjustments)
+      yield* choice.confirmPin(answered.target.model.id)
       const { endpoint, model } = answered.target
       const outputLimit = Math.min(request.maxOutputTokens ?? endpoint.maxOutputTokens, endpoint.maxOutputTokens)
       const meter = new Meter({ request, promptTokens: choice.promptTokens, outputLimit })
-      return { answer: answered, meter, hold, receipt, model: model.id, routing: routingSummary(choice, model.id) }
+      const routing = routingSummary(choice, model.id)
+      return { answer: answered, meter, hold, receipt, model: model.id, routing, adjustments }
     }).pipe(Effect.tapCause((cause) => Effect.sync(() => receipt.recordFailure(cause))))
   })
 
   const complete = Effect.fnUntraced(function* (call: ChatCall) {
-    const { model, routing, ...unsettled } = yield* answer(call, dispatch.complete)
+    const { adjustments, model, routing, ...unsettled } = yield* answer(call, dispatch.complete)
     const visible = unsettled.meter.pass(unsettled.answer.value)
-    return { ...(yield* settle(unsettled)), model, routing, completion: fold(visible) }
+    return { ...(yield* settle(unsettled)), model, routing, adjustments, completion: fold(visible) }
   }, Effect.scoped)
 
   const stream = Effect.fnUntraced(function* (call: ChatCall, drainSignal: DrainSignal) {
-    const { model, routing, ...unsettled } = yield* answer(call, dispatch.open)
-    return { model, routing, items: yield* meteredStream(unsettled, drainSignal) }
+    const { adjustments, model, routing, ...unsettled } = yield* answer(call, dispatch.open)
+    return { model, routing, adjustments, items: yield* meteredStream(unsettled, drainSignal) }
   })
 
   return CompleteChat.of({ complete, stream })

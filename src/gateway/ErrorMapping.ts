@@ -38,6 +38,10 @@ export const errorFromExhausted = (
       return isMissing(exhausted.last)
         ? Errors.InternalError.of(noProviderAnswered(exhausted.attempts))
         : Errors.InvalidRequest.of(exhausted.last.message)
+    case "Nonconforming":
+      return Errors.InternalError.of(
+        `No model answered in the JSON that response_format asks for. ${noProviderAnswered(exhausted.attempts)}`
+      )
     case "Transient":
     case "Credentials":
       return Errors.InternalError.of(noProviderAnswered(exhausted.attempts))

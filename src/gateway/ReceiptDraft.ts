@@ -51,6 +51,7 @@ export class ReceiptDraft {
   private routing: Receipt["routing"] = undefined
   private target: Target | undefined = undefined
   private attempts: ReadonlyArray<Attempt> = []
+  private adjusted: ReadonlyArray<string> = []
   private hold: Picodollars = zero
   private cost: Picodollars = zero
   private metered: MeteredUsage | undefined = undefined
@@ -95,6 +96,11 @@ export class ReceiptDraft {
     this.firstOutputMillis = nowMillis - this.startedAtMillis
   }
 
+  /** The parameters that the model which answered did not get as they were asked for. */
+  recordAdjustments(adjustments: ReadonlyArray<string>): void {
+    this.adjusted = adjustments
+  }
+
   recordCharge(metered: MeteredUsage, cost: Picodollars, outcome: "completed" | "client_left"): void {
     this.metered = metered
     this.cost = cost
@@ -129,6 +135,7 @@ export class ReceiptDraft {
       outcome: this.outcome ?? "client_left",
       ...(this.target && { served: { model: this.target.model.id, endpoint: this.target.endpoint.id } }),
       ...(this.routing && { routing: this.routing }),
+      ...(this.adjusted.length > 0 && { adjusted: this.adjusted }),
       attempts: this.attempts.map(withoutMessage),
       ...this.usageAndRates(),
       usageEstimated: this.metered?.estimated ?? false,

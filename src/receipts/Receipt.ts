@@ -13,7 +13,7 @@ import type {
   RequestId
 } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
-import type { ReasoningTier } from "../domain/Reasoning.ts"
+import type { Effort, ReasoningTier } from "../domain/Reasoning.ts"
 import type { AudioLength } from "../domain/Transcription.ts"
 import type { Usage } from "../domain/Usage.ts"
 
@@ -24,8 +24,13 @@ export interface RoutingFeatures {
   readonly tools: boolean
   readonly forcedTool: boolean
   readonly structuredOutput: boolean
+  /** The answer had to be JSON of any shape. */
+  readonly jsonObject?: boolean
+  readonly stream?: boolean
   /** Absent when the request did not ask for one. */
   readonly tier?: ReasoningTier
+  readonly effort?: Effort
+  readonly thinkingBudget?: number
   readonly promptTokens: number
   readonly audioTokens: number
   readonly outputLimit?: number
@@ -71,6 +76,11 @@ export interface Receipt {
     readonly excluded: ReadonlyArray<{ readonly model: ModelId; readonly because: string }>
   }
   readonly attempts: ReadonlyArray<Attempt>
+  /**
+   * The parameters that the endpoint did not get as they were asked for, each with what was sent: `temperature=1`, or
+   * `top_p=omitted`. Absent when there are none.
+   */
+  readonly adjusted?: ReadonlyArray<string>
   /** What was charged; absent when nothing was. */
   readonly usage?: Usage
   /** True when some of the usage is the gateway's own count or is derived from an estimated length of audio. */

@@ -7,6 +7,7 @@
 import { Schema } from "effect"
 
 import * as Ids from "../domain/Ids.ts"
+import { efforts } from "../domain/Reasoning.ts"
 import type { Receipt } from "./Receipt.ts"
 
 /** An amount of money as decimal text. */
@@ -23,6 +24,7 @@ const Attempt = Schema.Struct({
     "Invalid",
     "ContextTooLong",
     "Unsupported",
+    "Nonconforming",
     "Refused"
   ]),
   status: Schema.optionalKey(Schema.Finite),
@@ -36,7 +38,11 @@ const Features = Schema.Struct({
   tools: Schema.Boolean,
   forcedTool: Schema.Boolean,
   structuredOutput: Schema.Boolean,
+  jsonObject: Schema.optionalKey(Schema.Boolean),
+  stream: Schema.optionalKey(Schema.Boolean),
   tier: Schema.optionalKey(Schema.Literals(["none", "low", "high"])),
+  effort: Schema.optionalKey(Schema.Literals(efforts)),
+  thinkingBudget: Schema.optionalKey(Schema.Finite),
   promptTokens: Schema.Finite,
   audioTokens: Schema.Finite,
   outputLimit: Schema.optionalKey(Schema.Finite),
@@ -84,6 +90,7 @@ export const StoredReceipt = Schema.Struct({
   served: Schema.optionalKey(Schema.Struct({ model: Ids.ModelId, endpoint: Ids.EndpointId })),
   routing: Schema.optionalKey(Routing),
   attempts: Schema.Array(Attempt),
+  adjusted: Schema.optionalKey(Schema.Array(Schema.String)),
   usage: Schema.optionalKey(Usage),
   usageEstimated: Schema.Boolean,
   catalogVersion: Schema.String,

@@ -2,8 +2,16 @@
  * Hard rules that a model must pass before it is ranked. A model that breaks one of them is never called, however good
  * or cheap it is.
  */
-import { type Endpoint, type Model, servesTier } from "../catalog/Model.ts"
-import type { ReasoningTier } from "../domain/Reasoning.ts"
+import {
+  budgetWithin,
+  canStream,
+  type Endpoint,
+  excludesTogether,
+  type Model,
+  servesTier,
+  type UsedFeatures
+} from "../catalog/Model.ts"
+import { levelsApart, nearestEffort, type ReasoningTier } from "../domain/Reasoning.ts"
 import type { Requirements, RoutingRequest } from "./RoutingRequest.ts"
 
 /** Why a model cannot serve a request. */
@@ -14,6 +22,7 @@ export const exclusions = [
   "tools",
   "forced_tool_choice",
   "structured_output",
+  "combination",
   "reasoning_tier",
   "context_window"
 ] as const
@@ -36,10 +45,32 @@ export const exclusionOf = (
   if (needs.tools && !model.tools) return "tools"
   if (needs.forcedTool && !model.forcedToolChoice) return "forced_tool_choice"
   if (needs.structuredOutput && !model.structuredOutput) return "structured_output"
-  if (!model.endpoints.some((endpoint) => fitsContextWindow(model, endpoint, needs))) return "context_window"
-  if (needs.tier !== undefined && !servesTier(model, needs.tier)) return "reasoning_tier"
+  const reasons = model.endpoints.map((endpoint) => endpointExclusionOf(endpoint, needs))
+  if (!reasons.includes(undefined)) return reasons[0]
+  const serving = model.endpoints.filter((_, index) => reasons[index] === undefined)
+  if (!serving.some((endpoint) => fitsContextWindow(model, endpoint, needs))) return "context_window"
+  if (needs.tier !== undefined && !servesTier(model, needs.tier, needs.outputLimit)) return "reasoning_tier"
   return undefined
 }
+
+/** Why an endpoint of an eligible model cannot serve the request; `undefined` when it can. */
+export const endpointExclusionOf = (endpoint: Endpoint, needs: Requirements): Exclusion | undefined => {
+  if (needs.structuredOutput && !endpoint.structuredOutput) return "structured_output"
+  return excludesTogether(endpoint, usedFeatures(needs)) ? "combination" : undefined
+}
+
+/**
+ * True when the endpoint guarantees the answer as the client wants to have it. Otherwise its whole answer has to be
+ * checked first, and a client that asked for a stream gets it in one piece.
+ */
+export const answersNatively = (endpoint: Endpoint, needs: Requirements): boolean =>
+  needs.stream === true ? canStream(endpoint, usedFeatures(needs)) : endpoint.jsonMode || needs.jsonObject !== true
+
+const usedFeatures = ({ jsonObject = false, structuredOutput, tools }: Requirements): UsedFeatures => ({
+  json_object: jsonObject,
+  json_schema: structuredOutput,
+  tools
+})
 
 /** Tokens of the context window that are reserved for the answer when the client sets no output limit. */
 const outputReserve = { none: 1_024, low: 2_048, high: 8_192 } as const satisfies Record<ReasoningTier, number>
@@ -59,20 +90,54 @@ const fitsContextWindow = (
 }
 
 /**
- * The tier at which `model` would serve the request: the requested one, or the cheapest that the model serves when the
- * request leaves it open or the model does not serve it.
+ * The tier at which `model` would serve the request: the requested one if it serves that, else that of the level which
+ * stands in. When the request leaves the tier open, it is the cheapest that the model serves.
  */
-export const effectiveTier = (model: Model, tier: ReasoningTier | undefined): ReasoningTier =>
-  tier !== undefined && servesTier(model, tier) ? tier : servesTier(model, "none") ? "none" : "low"
+export const effectiveTier = (model: Model, tier: ReasoningTier | undefined): ReasoningTier => {
+  if (tier === undefined || tier === "none") return servesTier(model, "none") ? "none" : "low"
+  if (servesTier(model, tier)) return tier
+  if (model.reasoning.support === "none") return "none"
+  const other = tier === "low" ? "high" : "low"
+  return servesTier(model, other) ? other : tier
+}
 
 /**
- * Whether the tier may be ignored when it leaves no candidate: no model of the catalog serves it at all, or the request
- * has image or audio input. Two cases never relax it: reasoning that the client switched off, since it must not be
- * billed, and a tier that only the key's allowlist leaves without models.
+ * The models that stand in when none is eligible, of those that break no rule but the reasoning tier: the ones that can
+ * reason at all, or else every one, if the catalog has no model of that tier or the request has image or audio input.
+ * Reasoning that the client switched off is never relaxed, since it must not be billed.
  */
-export const mayRelaxTier = (models: ReadonlyArray<Model>, needs: Requirements): boolean => {
+export const standIns = (
+  models: ReadonlyArray<Model>,
+  offTier: ReadonlyArray<Model>,
+  needs: Requirements
+): ReadonlyArray<Model> => {
   const { tier } = needs
-  if (tier === undefined || tier === "none") return false
-  if (needs.image || needs.audio) return true
-  return !models.some((model) => servesTier(model, tier))
+  if (tier === undefined || tier === "none") return []
+  const reasoning = offTier.filter((model) => model.reasoning.support !== "none")
+  if (reasoning.length > 0) return reasoning
+  return needs.image || needs.audio || !models.some((model) => servesTier(model, tier)) ? offTier : []
 }
+
+/**
+ * How far the thinking that `model` would do is from what was asked for: 0 when the asked level or budget is forwarded
+ * unchanged, 1 when it becomes a budget or a neighbouring level, more the farther away the level is.
+ */
+export const thinkingDeviation = (
+  { reasoning }: Model,
+  { effort, outputLimit, thinkingBudget }: Requirements
+): number => {
+  if (reasoning.support === "none") return effort === undefined && thinkingBudget === undefined ? 0 : noThinking
+  const budget = budgetWithin(reasoning, outputLimit)
+  if (thinkingBudget !== undefined) {
+    const takesIt = budget !== undefined && thinkingBudget >= budget.min && thinkingBudget <= budget.max
+    return takesIt ? 0 : budget !== undefined || reasoning.efforts.length > 0 ? 1 : noLevel
+  }
+  if (effort === undefined) return 0
+  const nearest = nearestEffort(effort, reasoning.efforts)
+  if (nearest !== undefined) return levelsApart(effort, nearest)
+  return budget === undefined ? noLevel : 1
+}
+
+/** Deviations beyond that of any level: a model that reasons as it likes, and one that cannot reason. */
+const noLevel = 10
+const noThinking = 20

@@ -9,7 +9,15 @@ import type { Picodollars } from "../domain/Money.ts"
 import type { ReasoningTier } from "../domain/Reasoning.ts"
 import { none } from "../domain/Usage.ts"
 import { calibrated, type Demand, type DemandModel } from "./Demand.ts"
-import { effectiveTier, type Exclusion, exclusionOf, mayRelaxTier } from "./Eligibility.ts"
+import {
+  answersNatively,
+  effectiveTier,
+  endpointExclusionOf,
+  type Exclusion,
+  exclusionOf,
+  standIns,
+  thinkingDeviation
+} from "./Eligibility.ts"
 import { featuresOf, type RequestFeatures, type RoutingRequest } from "./RoutingRequest.ts"
 
 export interface Candidate {
@@ -19,6 +27,8 @@ export interface Candidate {
    * demand lowers the distance too, but by less. Without a demand: how far its mean skill is below `multimodalLevel`.
    */
   readonly distance: number
+  /** What the model would not do as it was asked; 0 when nothing. Candidates with fewer deviations come first. */
+  readonly deviations: number
   /** Candidates of one band are equally good; within it the cheaper one comes first. 0 is the best band. */
   readonly band: number
   /** Expected cost of this request. */
@@ -38,13 +48,17 @@ export const rankModels = (
   models: ReadonlyArray<Model>,
   routingRequest: RoutingRequest,
   demandModel: DemandModel
-): Ranking => rankFeatures(models, featuresOf(routingRequest, demandModel), routingRequest.allowed)
+): Ranking => {
+  const { allowed, takesParameters } = routingRequest
+  return rankFeatures(models, featuresOf(routingRequest, demandModel), allowed, takesParameters)
+}
 
 /** Ranks by features alone, for a request whose conversation is no longer at hand. */
 export const rankFeatures = (
   models: ReadonlyArray<Model>,
   features: RequestFeatures,
-  allowed: RoutingRequest["allowed"]
+  allowed: RoutingRequest["allowed"],
+  takesParameters: RoutingRequest["takesParameters"] = () => true
 ): Ranking => {
   const { needs } = features
   const eligible: Array<Model> = []
@@ -54,18 +68,25 @@ export const rankFeatures = (
     if (reason === undefined) eligible.push(model)
     else excluded.push({ model, reason })
   }
-  const relaxTier = eligible.length === 0 && mayRelaxTier(models, needs)
-  const isCandidate = (reason: Exclusion): boolean => relaxTier && reason === "reasoning_tier"
-  const readmitted = excluded.filter(({ reason }) => isCandidate(reason)).map(({ model }) => model)
+  const offTier = excluded.flatMap(({ model, reason }) => (reason === "reasoning_tier" ? [model] : []))
+  const readmitted = eligible.length === 0 ? standIns(models, offTier, needs) : []
+  const deviationsOf = (model: Model): number =>
+    thinkingDeviation(model, needs) +
+    (takesParameters(model) ? 0 : 1) +
+    (model.endpoints.some((endpoint) => serves(endpoint, needs)) ? 0 : 1)
   return {
-    candidates: inBands(scored([...eligible, ...readmitted], features)),
+    candidates: inBands(scored([...eligible, ...readmitted], features, deviationsOf)),
     excluded: excluded
-      .filter(({ reason }) => !isCandidate(reason))
+      .filter(({ model }) => !readmitted.includes(model))
       .map(({ model, reason }) => ({ model: model.id, reason }))
       .sort((a, b) => compareText(a.model, b.model)),
     features
   }
 }
+
+/** True for an endpoint that can serve the request, and guarantees by itself the JSON that it asks for. */
+const serves = (endpoint: Model["endpoints"][0], needs: RequestFeatures["needs"]): boolean =>
+  endpointExclusionOf(endpoint, needs) === undefined && answersNatively(endpoint, needs)
 
 /** Visible output tokens that a request is expected to produce, by the axis it demands. */
 const visibleTokens = {
@@ -97,7 +118,11 @@ const multimodalLevel = 0.7
 /** `calibratedDistance` is measured from the calibrated demand and decides the band. */
 type Scored = Omit<Candidate, "band"> & { readonly calibratedDistance: number }
 
-const scored = (models: ReadonlyArray<Model>, { demand, needs }: RequestFeatures): ReadonlyArray<Scored> => {
+const scored = (
+  models: ReadonlyArray<Model>,
+  { demand, needs }: RequestFeatures,
+  deviationsOf: (model: Model) => number
+): ReadonlyArray<Scored> => {
   const promptTokens = Math.ceil(needs.promptTokens)
   const audioInput = Math.min(needs.audioTokens, promptTokens)
   const prompt = { ...none, input: promptTokens - audioInput, audioInput }
@@ -109,6 +134,7 @@ const scored = (models: ReadonlyArray<Model>, { demand, needs }: RequestFeatures
     const profile = profileOf(model, tier)
     return {
       model,
+      deviations: deviationsOf(model),
       calibratedDistance: scoring.distance(profile),
       distance: distance(profile),
       cost: costOf(model.endpoints[0].price, { ...prompt, output })
@@ -194,17 +220,21 @@ export const bandWidth = 0.03
 
 /**
  * Forms bands from the best model down: a band holds the models within `bandWidth` of its first, and the next model
- * begins the next band. Within a band the order is by cost, then by id.
+ * begins the next band. Models that deviate more from what was asked are in later bands. Within a band the order is by
+ * cost, then by id.
  */
 const inBands = (candidates: ReadonlyArray<Scored>): ReadonlyArray<Candidate> => {
   const byDistance = candidates.toSorted(
-    (a, b) => a.calibratedDistance - b.calibratedDistance || compareText(a.model.id, b.model.id)
+    (a, b) =>
+      a.deviations - b.deviations || a.calibratedDistance - b.calibratedDistance || compareText(a.model.id, b.model.id)
   )
   let band = -1
   let bandStart = -Infinity
+  let deviations = 0
   const banded = byDistance.map(({ calibratedDistance, ...candidate }): Candidate => {
-    if (calibratedDistance - bandStart > bandWidth) {
+    if (calibratedDistance - bandStart > bandWidth || candidate.deviations > deviations) {
       band++
+      deviations = candidate.deviations
       bandStart = calibratedDistance
     }
     return { ...candidate, band }

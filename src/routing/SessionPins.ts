@@ -21,18 +21,33 @@ export interface Session {
   readonly session: string
 }
 
+/** A live pin. */
+export interface SessionPin {
+  readonly model: ModelId
+  /** False while no answer has come from the model: until then the first answer decides where the session stays. */
+  readonly confirmed: boolean
+}
+
 export class SessionPins extends Context.Service<
   SessionPins,
   {
-    /** The model of the pin, if it has not expired; its fifteen minutes start again. */
-    readonly use: (session: Session) => Effect.Effect<Option.Option<ModelId>>
-    /** Pins the session to `model` unless it is pinned already. Returns the pinned model: the first writer wins. */
+    /** The pin, if it has not expired; its fifteen minutes start again. */
+    readonly use: (session: Session) => Effect.Effect<Option.Option<SessionPin>>
+    /**
+     * Pins the session to `model` unless it is pinned already. Returns the pinned model: the first writer wins. The pin
+     * is a claim until an answer confirms it.
+     */
     readonly pin: (session: Session, model: ModelId) => Effect.Effect<ModelId>
     /**
      * Moves a pin away from a model that can no longer serve the session, unless another request has already moved it.
-     * Returns the pinned model.
+     * Returns the pinned model. The moved pin is a claim again.
      */
     readonly move: (session: Session, move: { readonly from: ModelId; readonly to: ModelId }) => Effect.Effect<ModelId>
+    /**
+     * Pins the session for good to the model that answered, unless an answer of another request has already done so:
+     * the first answer wins, whatever model the session was claimed for. Returns the pinned model.
+     */
+    readonly confirm: (session: Session, answered: ModelId) => Effect.Effect<ModelId>
   }
 >()("tollgate/routing/SessionPins") {
   /** Pins in the database, with a sweep that removes the expired ones. */
@@ -47,14 +62,30 @@ export class SessionPins extends Context.Service<
       const write = Effect.fnUntraced(function* (session: Session, model: ModelId, from: ModelId | null) {
         const now = yield* Clock.currentTimeMillis
         const rows = yield* sql<PinRow>`
-          INSERT INTO session_pin AS pin (organization_id, session_sha256, model, expires_at)
-          VALUES (${session.organization}, ${hashOf(session)}, ${model}, ${expiryFrom(now)})
+          INSERT INTO session_pin AS pin (organization_id, session_sha256, model, confirmed, expires_at)
+          VALUES (${session.organization}, ${hashOf(session)}, ${model}, false, ${expiryFrom(now)})
           ON CONFLICT (organization_id, session_sha256) DO UPDATE SET
             model = CASE WHEN pin.expires_at > ${timestamp(now)} AND pin.model IS DISTINCT FROM ${from}::text
               THEN pin.model ELSE excluded.model END,
+            confirmed = pin.confirmed AND pin.expires_at > ${timestamp(now)}
+              AND pin.model IS DISTINCT FROM ${from}::text,
             expires_at = greatest(pin.expires_at, excluded.expires_at)
-          RETURNING model`
+          RETURNING model, confirmed`
         return rows[0] === undefined ? model : modelId(rows[0].model)
+      })
+
+      const confirm = Effect.fnUntraced(function* (session: Session, answered: ModelId) {
+        const now = yield* Clock.currentTimeMillis
+        const rows = yield* sql<PinRow>`
+          INSERT INTO session_pin AS pin (organization_id, session_sha256, model, confirmed, expires_at)
+          VALUES (${session.organization}, ${hashOf(session)}, ${answered}, true, ${expiryFrom(now)})
+          ON CONFLICT (organization_id, session_sha256) DO UPDATE SET
+            model = CASE WHEN pin.expires_at > ${timestamp(now)} AND pin.confirmed
+              THEN pin.model ELSE excluded.model END,
+            confirmed = true,
+            expires_at = greatest(pin.expires_at, excluded.expires_at)
+          RETURNING model, confirmed`
+        return rows[0] === undefined ? answered : modelId(rows[0].model)
       })
 
       const renew = Effect.fnUntraced(function* (session: Session) {
@@ -63,8 +94,11 @@ export class SessionPins extends Context.Service<
           UPDATE session_pin SET expires_at = greatest(expires_at, ${expiryFrom(now)})
           WHERE organization_id = ${session.organization} AND session_sha256 = ${hashOf(session)}
             AND expires_at > ${timestamp(now)}
-          RETURNING model`
-        return Option.map(Option.fromUndefinedOr(rows[0]), ({ model }) => modelId(model))
+          RETURNING model, confirmed`
+        return Option.map(Option.fromUndefinedOr(rows[0]), ({ confirmed, model }) => ({
+          model: modelId(model),
+          confirmed
+        }))
       })
 
       yield* deleteExpired({
@@ -77,7 +111,8 @@ export class SessionPins extends Context.Service<
       return SessionPins.of({
         use: (session) => orElse(renew(session), Option.none()),
         pin: (session, model) => orElse(write(session, model, null), model),
-        move: (session, { from, to }) => orElse(write(session, to, from), to)
+        move: (session, { from, to }) => orElse(write(session, to, from), to),
+        confirm: (session, answered) => orElse(confirm(session, answered), answered)
       })
     })
   )
@@ -92,6 +127,7 @@ const sweepBatch = 1_000
 
 interface PinRow {
   readonly model: string
+  readonly confirmed: boolean
 }
 
 const expiryFrom = (nowMillis: number) => timestamp(nowMillis + Duration.toMillis(pinLifetime))

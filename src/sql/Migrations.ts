@@ -14,6 +14,7 @@ import { sessionPinsMigration } from "./migrations/0003_session_pins.ts"
 import { requestLogMigration } from "./migrations/0004_request_log.ts"
 import { priceListMigration } from "./migrations/0005_price_list.ts"
 import { recordedAnswersMigration } from "./migrations/0006_recorded_answers.ts"
+import { confirmedPinsMigration } from "./migrations/0007_confirmed_pins.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -21,7 +22,8 @@ export const migrations = {
   "0003_session_pins": sessionPinsMigration,
   "0004_request_log": requestLogMigration,
   "0005_price_list": priceListMigration,
-  "0006_recorded_answers": recordedAnswersMigration
+  "0006_recorded_answers": recordedAnswersMigration,
+  "0007_confirmed_pins": confirmedPinsMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */

@@ -2,9 +2,13 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Result } from "effect"
 
 import { Catalog, loadCatalog, type CatalogSources } from "../../src/catalog/Catalog.ts"
-import { servesTier } from "../../src/catalog/Model.ts"
+import { type Model, servesTier } from "../../src/catalog/Model.ts"
 import type { Provider } from "../../src/catalog/Provider.ts"
 import { providerId } from "../../src/domain/Ids.ts"
+
+/** Whether a model may be ranked in a tier: as one that serves it, or as one that stands in for those. */
+const canReasonAt = (model: Model, tier: "none" | "low" | "high"): boolean =>
+  tier === "none" ? servesTier(model, tier) : model.reasoning.support !== "none"
 
 const shipped = Result.getOrThrow(loadCatalog())
 
@@ -57,12 +61,12 @@ describe("Catalog", () => {
     assert.strictEqual(shipped.models.get("gpt-audio")?.endpoints[0].price.rates.audioInput, 32_000_000n as never)
   })
 
-  it("ships only priced models, with a profile for exactly the tiers that each serves", () => {
+  it("ships only priced models, with a profile for exactly the tiers that each may be ranked in", () => {
     assert.isAbove(shipped.models.size, 40)
     for (const model of shipped.models.values()) {
       if (model.kind !== "chat") continue
       for (const tier of ["none", "low", "high"] as const) {
-        assert.strictEqual(model.profiles[tier] !== undefined, servesTier(model, tier), `${model.id} ${tier}`)
+        assert.strictEqual(model.profiles[tier] !== undefined, canReasonAt(model, tier), `${model.id} ${tier}`)
       }
       for (const { price } of model.endpoints) {
         assert.isTrue(price.rates.input > 0n && price.rates.cacheRead <= price.rates.input, model.id)

@@ -53,7 +53,9 @@ describe("Reasoning", () => {
 
   it("chooses the nearest level a model knows, at or below the requested one if possible", () => {
     const nearest = (requested: Effort, ...levels: ReadonlyArray<string>) => nearestEffort(requested, levels)
-    assert.strictEqual(nearest("medium", "high", "low"), "low")
+    // A level of the tier that was asked for comes before a nearer one of another tier.
+    assert.strictEqual(nearest("medium", "high", "low"), "high")
+    assert.strictEqual(nearest("medium", "low", "minimal"), "low")
     assert.strictEqual(nearest("low", "max", "high"), "high")
     assert.strictEqual(nearest("xhigh", "low", "high", "max"), "high")
     assert.strictEqual(nearest("xhigh", "max"), "max")
@@ -62,7 +64,14 @@ describe("Reasoning", () => {
   })
 
   it("turns a budget into a higher effort, the larger its share of the output", () => {
-    const found = [0, 500, 2_000, 4_000, 7_000, 9_500].map((budget) => effortOfBudget(budget, 10_000))
+    const found = [0, 500, 2_000, 4_100, 7_000, 9_500].map((budget) => effortOfBudget(budget, 10_000))
     assert.deepStrictEqual(found, [...efforts])
+  })
+
+  it("keeps the effort of a budget in the budget's tier, however many tokens the answer may have", () => {
+    assert.deepStrictEqual(
+      [effortOfBudget(1_500, 1_600), effortOfBudget(4_095, 5_000), effortOfBudget(8_000, 128_000)],
+      ["low", "low", "medium"]
+    )
   })
 })

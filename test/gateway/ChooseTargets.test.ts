@@ -20,6 +20,8 @@ interface Setting {
   readonly excluded?: { readonly [model: string]: Exclusion }
   /** The model that the session is pinned to. */
   readonly pin?: string
+  /** True when no answer has confirmed the pin yet. */
+  readonly claimed?: boolean
   /** The model that is pinned after an attempt to pin; by default the one that was attempted. */
   readonly winner?: string
 }
@@ -47,7 +49,7 @@ const choose = (setting: Setting, input: Partial<ChatInput> = {}, allowed?: Read
       rank: () => ({
         candidates: setting.models
           .filter((model) => because(model) === undefined)
-          .map((model) => ({ model, distance: 0, band: 0, cost: zero })),
+          .map((model) => ({ model, deviations: 0, distance: 0, band: 0, cost: zero })),
         excluded: setting.models.flatMap((model) => {
           const why = because(model)
           return why === undefined ? [] : [{ model: model.id, reason: why }]
@@ -56,7 +58,14 @@ const choose = (setting: Setting, input: Partial<ChatInput> = {}, allowed?: Read
       })
     }),
     Layer.succeed(SessionPins, {
-      use: () => Effect.succeed(setting.pin === undefined ? Option.none() : Option.some(modelId(setting.pin))),
+      use: () =>
+        Effect.succeed(
+          Option.map(Option.fromUndefinedOr(setting.pin), (pin) => ({
+            model: modelId(pin),
+            confirmed: setting.claimed !== true
+          }))
+        ),
+      confirm: (_session, model) => write(model),
       pin: (_session, model) => write(model),
       move: (_session, { to }) => write(to)
     })
@@ -102,6 +111,20 @@ describe("ChooseTargets", () => {
       assert.deepStrictEqual(first.names, ["b", "a", "c"])
       const unable = yield* choose({ models: named("a", "b", "c"), winner: "b", excluded: { b: "tools" } })
       assert.deepStrictEqual(unable.names, ["a", "c"])
+    })
+  )
+
+  it.effect("pins what answered, until an answer has done so", () =>
+    Effect.gen(function* () {
+      const models = named("a", "b", "c")
+      const answeredBy = (setting: Partial<Setting>, model: string) =>
+        Effect.flatMap(choose({ models, ...setting }), ({ choice, writes }) =>
+          Effect.as(choice.confirmPin(modelId(model)), writes)
+        )
+      assert.deepStrictEqual(yield* answeredBy({}, "b"), ["a", "b"])
+      assert.deepStrictEqual(yield* answeredBy({ pin: "c" }, "b"), [])
+      assert.deepStrictEqual(yield* answeredBy({ pin: "c", claimed: true }, "b"), ["b"])
+      assert.deepStrictEqual(yield* answeredBy({ pin: "gone" }, "b"), ["a", "b"])
     })
   )
 

@@ -56,7 +56,10 @@ export const targetOf = (name: string): Target => {
     protocol: "openai-chat",
     price: { rates, tiers: [] },
     contextWindow: 100_000,
-    maxOutputTokens: 1_000
+    maxOutputTokens: 1_000,
+    structuredOutput: true,
+    jsonMode: true,
+    exclusive: []
   } as const
   const model = {
     id: modelId(name),

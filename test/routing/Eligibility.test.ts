@@ -1,5 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
+import type { Model } from "../../src/catalog/Model.ts"
 import type { ContentPart } from "../../src/domain/Conversation.ts"
 import { modelId } from "../../src/domain/Ids.ts"
 import type { Effort } from "../../src/domain/Reasoning.ts"
@@ -14,6 +15,13 @@ const history = [
   { role: "assistant", content: [], toolCalls: [{ id: "1", name: "f", arguments: "{}" }], reasoningDetails: [] },
   { role: "tool", toolCallId: "1", content: text }
 ] as const
+
+const asked = (effort: Effort) => routingRequestOf(requestOf("", withEffort(effort)))
+const budgeted = (maxTokens: number) => routingRequestOf(requestOf("", { reasoning: { maxTokens, exclude: false } }))
+const levels = (...efforts: Model["reasoning"]["efforts"]): Traits => ({ reasoning: { support: "optional", efforts } })
+const budget = (min: number, max: number): Traits => ({
+  reasoning: { support: "optional", efforts: [], budgetTokens: { min, max } }
+})
 
 const never: Traits = { reasoning: { support: "none", efforts: [] } }
 const always: Traits = { reasoning: { support: "always", efforts: [] } }
@@ -66,6 +74,45 @@ const cases: ReadonlyArray<
     routingRequestOf(requestOf("", { responseFormat: { type: "json_object" } })),
     { structuredOutput: false },
     undefined
+  ],
+  [
+    "a schema, which no endpoint enforces",
+    routingRequestOf(requestOf("", { responseFormat: schema })),
+    { endpoint: { structuredOutput: false } },
+    "structured_output"
+  ],
+  [
+    "a schema and tools at an endpoint that refuses both together",
+    routingRequestOf(requestOf("", { responseFormat: schema, tools: [tool] })),
+    { endpoint: { exclusive: [["json_schema", "tools"]] } },
+    "combination"
+  ],
+  [
+    "tools alone at that endpoint",
+    routingRequestOf(requestOf("", { tools: [tool] })),
+    { endpoint: { exclusive: [["json_schema", "tools"]] } },
+    undefined
+  ],
+  [
+    "a schema in a stream at an endpoint that does not stream one",
+    routingRequestOf(requestOf("", { responseFormat: schema }), { stream: true }),
+    { endpoint: { exclusive: [["json_schema", "stream"]] } },
+    undefined
+  ],
+  ["low reasoning from a model with high levels alone", asked("low"), levels("high", "max"), "reasoning_tier"],
+  ["minimal reasoning from a model that knows low", asked("minimal"), levels("low"), undefined],
+  ["medium reasoning from a model that knows low", asked("medium"), levels("low"), "reasoning_tier"],
+  ["medium reasoning from a model that knows only the highest level", asked("medium"), levels("max"), undefined],
+  ["high reasoning from a model without levels", asked("high"), levels(), "reasoning_tier"],
+  ["a small budget and a model with budgets", budgeted(1_500), budget(1_024, 8_000), undefined],
+  ["a small budget and a model with high levels", budgeted(1_500), levels("high"), "reasoning_tier"],
+  ["high reasoning from a model with small budgets", asked("high"), budget(1_024, 2_000), "reasoning_tier"],
+  ["a level and a model with budgets", asked("xhigh"), budget(1_024, 32_000), undefined],
+  [
+    "a budget without room beside the answer",
+    routingRequestOf(requestOf("", { ...withEffort("low"), maxOutputTokens: 2_000 })),
+    budget(1_024, 32_000),
+    "reasoning_tier"
   ],
   [
     "no reasoning from a model that always reasons",

@@ -4,13 +4,20 @@ import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 
 import { modelId, organizationId } from "../../src/domain/Ids.ts"
-import { SessionPins } from "../../src/routing/SessionPins.ts"
+import { type SessionPin, SessionPins } from "../../src/routing/SessionPins.ts"
 import { describeOnEngines, layerUnreachable, whileLocked } from "../support/TestDatabase.ts"
 
 const organization = organizationId("018f0000-0000-7000-8000-00000000000a")
 const otherOrganization = organizationId("018f0000-0000-7000-8000-00000000000b")
 const of = (session: string) => ({ organization, session })
 const [mini, opus, haiku] = [modelId("gpt-5-mini"), modelId("claude-opus-4-5"), modelId("claude-haiku-4-5")]
+
+/** The model of a pin, if there is one. */
+const modelOf = (pin: Effect.Effect<Option.Option<SessionPin>>) =>
+  Effect.map(
+    pin,
+    Option.map(({ model }) => model)
+  )
 
 describeOnEngines("SessionPins", (suite) => {
   suite.layer(SessionPins.layer)((it) => {
@@ -21,10 +28,10 @@ describeOnEngines("SessionPins", (suite) => {
         yield* pins.pin(session, mini)
         for (const _ of [1, 2]) {
           yield* TestClock.adjust("14 minutes")
-          assert.deepStrictEqual(yield* pins.use(session), Option.some(mini))
+          assert.deepStrictEqual(yield* modelOf(pins.use(session)), Option.some(mini))
         }
         yield* TestClock.adjust("15 minutes")
-        assert.deepStrictEqual(yield* pins.use(session), Option.none())
+        assert.deepStrictEqual(yield* modelOf(pins.use(session)), Option.none())
         assert.strictEqual(yield* pins.pin(session, opus), opus)
       })
     )
@@ -34,7 +41,7 @@ describeOnEngines("SessionPins", (suite) => {
         const pins = yield* SessionPins
         yield* pins.pin(of("shared name"), mini)
         assert.deepStrictEqual(
-          yield* pins.use({ organization: otherOrganization, session: "shared name" }),
+          yield* modelOf(pins.use({ organization: otherOrganization, session: "shared name" })),
           Option.none()
         )
       })
@@ -49,8 +56,35 @@ describeOnEngines("SessionPins", (suite) => {
             concurrency: "unbounded"
           })
           assert.strictEqual(new Set(answers).size, 1)
-          assert.deepStrictEqual(yield* pins.use(session), Option.fromUndefinedOr(answers[0]))
+          assert.deepStrictEqual(yield* modelOf(pins.use(session)), Option.fromUndefinedOr(answers[0]))
         }
+      })
+    )
+
+    it.effect("are claims until the first answer, which decides where the session stays", () =>
+      Effect.gen(function* () {
+        const pins = yield* SessionPins
+        for (const round of Array.from({ length: 20 }, (_, index) => index)) {
+          const session = of(`confirmed ${round}`)
+          yield* pins.pin(session, mini)
+          assert.deepStrictEqual(yield* pins.use(session), Option.some({ model: mini, confirmed: false }))
+          const answers = yield* Effect.forEach([opus, haiku], (model) => pins.confirm(session, model), {
+            concurrency: "unbounded"
+          })
+          const [first = mini] = answers
+          assert.strictEqual(answers[1], first)
+          assert.notStrictEqual(first, mini)
+          assert.deepStrictEqual(yield* pins.use(session), Option.some({ model: first, confirmed: true }))
+          assert.strictEqual(yield* pins.pin(session, mini), first)
+          assert.deepStrictEqual(yield* pins.use(session), Option.some({ model: first, confirmed: true }))
+          yield* pins.move(session, { from: first, to: mini })
+          assert.deepStrictEqual(yield* pins.use(session), Option.some({ model: mini, confirmed: false }))
+        }
+        const session = of("expired before it was confirmed")
+        yield* pins.pin(session, mini)
+        yield* pins.confirm(session, mini)
+        yield* TestClock.adjust("15 minutes")
+        assert.strictEqual(yield* pins.confirm(session, opus), opus)
       })
     )
 
@@ -65,7 +99,7 @@ describeOnEngines("SessionPins", (suite) => {
           })
           assert.strictEqual(answers[0], answers[1])
           assert.notStrictEqual(answers[0], mini)
-          assert.deepStrictEqual(yield* pins.use(session), Option.fromUndefinedOr(answers[0]))
+          assert.deepStrictEqual(yield* modelOf(pins.use(session)), Option.fromUndefinedOr(answers[0]))
         }
       })
     )
@@ -100,7 +134,7 @@ describeOnEngines("SessionPins", (suite) => {
         const pins = yield* SessionPins
         const session = of("locked")
         yield* pins.pin(session, mini)
-        const calls = Effect.all([pins.use(session), pins.pin(session, opus)], { concurrency: "unbounded" })
+        const calls = Effect.all([modelOf(pins.use(session)), pins.pin(session, opus)], { concurrency: "unbounded" })
         const answers = yield* whileLocked("session_pin", Effect.forkChild(calls), "1 second")
         assert.deepStrictEqual(yield* Fiber.join(answers), [Option.none(), opus])
       })
@@ -112,7 +146,7 @@ layer(SessionPins.layer.pipe(Layer.provide(layerUnreachable)))("SessionPins with
   it.effect("let every request continue", () =>
     Effect.gen(function* () {
       const pins = yield* SessionPins
-      assert.deepStrictEqual(yield* pins.use(of("any")), Option.none())
+      assert.deepStrictEqual(yield* modelOf(pins.use(of("any"))), Option.none())
       assert.strictEqual(yield* pins.pin(of("any"), mini), mini)
       assert.strictEqual(yield* pins.move(of("any"), { from: mini, to: opus }), opus)
     })

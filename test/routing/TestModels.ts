@@ -1,5 +1,5 @@
 /** Models and requests for tests of routing, with ordinary values for everything that a test does not set. */
-import { type Endpoint, type Model, perAxis, type Profile } from "../../src/catalog/Model.ts"
+import { type Endpoint, type Model, modelEfforts, perAxis, type Profile } from "../../src/catalog/Model.ts"
 import { userRequest, type ChatRequest, type ContentPart, textRequest } from "../../src/domain/Conversation.ts"
 import { endpointId, modelId, providerId } from "../../src/domain/Ids.ts"
 import { picodollars } from "../../src/domain/Money.ts"
@@ -24,6 +24,9 @@ export const endpointAt = (rate: bigint, parts: Partial<Endpoint> = {}): Endpoin
     },
     contextWindow: 100_000,
     maxOutputTokens: 10_000,
+    structuredOutput: true,
+    jsonMode: true,
+    exclusive: [],
     ...parts
   }
 }
@@ -45,7 +48,7 @@ export const modelOf = (id: string, { endpoint, rate = 1_000n, skill = 0.5, ...t
   forcedToolChoice: true,
   structuredOutput: true,
   sampling: "always",
-  reasoning: { support: "optional", efforts: [] },
+  reasoning: { support: "optional", efforts: modelEfforts.filter((effort) => effort !== "none") },
   profiles: { none: flatProfile(skill), low: flatProfile(skill), high: flatProfile(skill) },
   verbosity: 1,
   endpoints: [endpointAt(rate, endpoint)],

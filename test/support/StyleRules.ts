@@ -46,9 +46,15 @@ const arrows: Record<string, ReadonlyArray<string>> = {
 /** Single files that a folder may import from a folder that is closed to it. */
 const allowedFiles: Record<string, ReadonlyArray<string>> = { gateway: ["src/api/Errors.ts"] }
 
-/** The only files of a folder that others may import. Only `Dispatch`, which asks for a hold, reaches a provider. */
+/**
+ * The only files of a folder that others may import. Only `Dispatch`, which asks for a hold, reaches a provider;
+ * `Adjustments` computes what it would send.
+ */
 const publicFiles: Record<string, ReadonlyArray<string>> = {
-  providers: ["Dispatch", "ProviderAnswer", "Target"].map((name) => `src/providers/dispatch/${name}.ts`)
+  providers: [
+    ...["Dispatch", "ProviderAnswer", "Target"].map((name) => `src/providers/dispatch/${name}.ts`),
+    "src/providers/protocols/Adjustments.ts"
+  ]
 }
 
 const folderOf = (path: string): string | undefined =>

@@ -11,13 +11,13 @@ import { InvalidRequest } from "../../api/Errors.ts"
 import { Catalog } from "../../catalog/Catalog.ts"
 import type { RequestId } from "../../domain/Ids.ts"
 import type { ChatCall } from "../../gateway/ChatCall.ts"
-import { CompleteChat } from "../../gateway/CompleteChat.ts"
+import { CompleteChat, type PlainAnswer, type StreamedAnswer } from "../../gateway/CompleteChat.ts"
 import type { RecordedAnswer } from "../../idempotency/IdempotentRequest.ts"
 import { RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
 import { Drain } from "../edge/Drain.ts"
 import { CurrentRequestId } from "../edge/Edge.ts"
 import * as Idempotency from "../edge/Idempotency.ts"
-import { withRetryAfter } from "../edge/ResponseHeaders.ts"
+import { addHeaders, withRetryAfter } from "../edge/ResponseHeaders.ts"
 import { type Envelope, completionBody } from "./ChatAnswer.ts"
 import * as ChatBody from "./ChatBody.ts"
 import * as ChatStream from "./ChatStream.ts"
@@ -37,6 +37,11 @@ export const chatHandlersLayer = (options: ChatOptions) =>
       const { version } = yield* Catalog
       const { signal: drainSignal } = yield* Drain
       const autoModel = `${options.serviceName}-auto`
+      /** Names the parameters that the model did not get as they were asked for. */
+      const nameAdjustments = ({ adjustments }: PlainAnswer | StreamedAnswer) =>
+        adjustments.length === 0
+          ? Effect.void
+          : addHeaders({ [`x-${options.serviceName}-adjusted`]: adjustments.join(", ") })
 
       return handlers.handleRaw(
         "completions",
@@ -63,13 +68,19 @@ export const chatHandlersLayer = (options: ChatOptions) =>
           }
           if (!input.stream) {
             const answer = yield* Idempotency.answerOnce(recorded, idempotent, (id) =>
-              Effect.map(chat.complete(callOf(id)), (plain) => jsonAnswer(completionBody(envelopeOf(id), plain)))
+              chat.complete(callOf(id)).pipe(
+                Effect.tap(nameAdjustments),
+                Effect.map((plain) => jsonAnswer(completionBody(envelopeOf(id), plain)))
+              )
             )
             return HttpServerResponse.uint8Array(answer.body, { contentType: answer.contentType })
           }
           const opening = Idempotency.streamOnce(recorded, idempotent, (id) =>
-            Effect.map(chat.stream(callOf(id), drainSignal), (answer) =>
-              ChatStream.framesOf(answer, envelopeOf(id), { keepsLastDetails: keepsLastDetails(request.headers) })
+            chat.stream(callOf(id), drainSignal).pipe(
+              Effect.tap(nameAdjustments),
+              Effect.map((answer) =>
+                ChatStream.framesOf(answer, envelopeOf(id), { keepsLastDetails: keepsLastDetails(request.headers) })
+              )
             )
           )
           return yield* ChatStream.respond(opening, {

@@ -48,6 +48,7 @@ const toGeneration = (receipt: Receipt): typeof Generation.Type => ({
     status: attempt.status ?? null,
     latency_ms: attempt.latencyMillis
   })),
+  adjusted: receipt.adjusted ?? [],
   routing: receipt.routing === undefined ? null : toRouting(receipt.routing),
   tokens: toTokens(receipt),
   picodollars_per_token: receipt.rates === undefined ? null : toRates(receipt.rates),

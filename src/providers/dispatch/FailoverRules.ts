@@ -43,6 +43,7 @@ export const mayAnswer = ({ endpoint }: Target, failures: ReadonlyArray<TargetFa
  * if there is one.
  */
 export const mayRetry = (failure: Failure, hasFallback: boolean, { longestWait }: FailoverLimits): boolean => {
+  if (failure.reason._tag === "Nonconforming") return !hasFallback
   if (!policyOf(failure).retrySame || failure.reason._tag !== "Transient") return false
   const { kind, retryAfter } = failure.reason
   if (hasFallback && (kind === "rate_limited" || kind === "timeout")) return false

@@ -6,7 +6,7 @@
 import { Array as Arr, Cause, Context, Effect, Layer, type Scope } from "effect"
 
 import { Catalog } from "../../catalog/Catalog.ts"
-import { type ChatProtocolName, isTranscription } from "../../catalog/Model.ts"
+import { canStream, type ChatProtocolName, isTranscription, type UsedFeatures } from "../../catalog/Model.ts"
 import type { CompletionEvent } from "../../domain/Completion.ts"
 import type { ChatRequest } from "../../domain/Conversation.ts"
 import { Failure, transient } from "../../domain/Failure.ts"
@@ -17,6 +17,7 @@ import { type Exchange, HttpTransport } from "../transport/HttpTransport.ts"
 import type { Timeouts } from "../transport/Timeouts.ts"
 import * as ChatTranscription from "./ChatTranscription.ts"
 import * as EventPull from "./EventPull.ts"
+import { conforming } from "./JsonAnswer.ts"
 import type { Target } from "./Target.ts"
 
 export interface ChatCallInput {
@@ -43,7 +44,10 @@ export class ProviderClient extends Context.Service<
   {
     /** The events of a plain answer. One of them is its `finish`. */
     readonly complete: (target: Target, input: ChatCallInput) => Effect.Effect<ReadonlyArray<CompletionEvent>, Failure>
-    /** The events of a stream from its beginning, once its first output or its end has arrived. */
+    /**
+     * The events of a stream from its beginning, once its first output or its end has arrived. An answer that the
+     * endpoint must not stream comes whole.
+     */
     readonly open: (target: Target, input: ChatCallInput) => Effect.Effect<EventPull.EventPull, Failure, Scope.Scope>
     /** The text of a recording, by a transcription model or by a chat model that takes audio. */
     readonly transcribe: (target: Target, input: TranscriptionCallInput) => Effect.Effect<Transcript, Failure>
@@ -83,18 +87,20 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
     const { protocol, call, exchange } = yield* prepare(target, input, false)
     const body = yield* transport.json(exchange)
     const events = yield* Effect.fromResult(protocol.decode(body, call))
-    return events.some(EventPull.isFinish) ? events : yield* EventPull.incomplete
+    if (!events.some(EventPull.isFinish)) return yield* EventPull.incomplete
+    return yield* Effect.fromResult(conforming(events, call.request.responseFormat))
   })
 
   const open = Effect.fnUntraced(
     function* (target: Target, input: ChatCallInput) {
+      if (!canStream(target.endpoint, usedFeatures(input.request)))
+        return yield* inOnePiece(yield* complete(target, input))
       const { protocol, call, exchange } = yield* prepare(target, input, true)
       const opened = yield* transport.open(exchange)
       if (opened._tag === "Frames")
         return yield* EventPull.afterFirstOutput(yield* EventPull.eventsOf(opened.frames, protocol.reader(call)))
       const events = yield* Effect.fromResult(protocol.decode(opened.body, call))
-      if (!Arr.isReadonlyArrayNonEmpty(events) || !events.some(EventPull.isFinish)) return yield* EventPull.incomplete
-      return EventPull.prepend(events, Cause.done())
+      return yield* inOnePiece(events)
     },
     Effect.timeoutOrElse({
       duration: timeouts.firstOutput,
@@ -117,6 +123,18 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
   })
 
   return ProviderClient.of({ complete, open, transcribe })
+})
+
+/** A whole answer as the events of a stream. */
+const inOnePiece = (events: ReadonlyArray<CompletionEvent>) =>
+  Arr.isReadonlyArrayNonEmpty(events) && events.some(EventPull.isFinish)
+    ? Effect.succeed(EventPull.prepend(events, Cause.done()))
+    : EventPull.incomplete
+
+const usedFeatures = ({ responseFormat, tools }: ChatRequest): UsedFeatures => ({
+  json_object: responseFormat.type === "json_object",
+  json_schema: responseFormat.type === "json_schema",
+  tools: tools.length > 0
 })
 
 const switchedOff = new Failure({ reason: { _tag: "Credentials" }, message: "The provider is not switched on." })

@@ -32,6 +32,7 @@ const settled: StreamItem = { type: "settled", finishReason: "stop", usage: none
 const answerOf = (items: Stream.Stream<StreamItem>): StreamedAnswer => ({
   model: modelId("m"),
   routing: { routed: true, model: modelId("m"), latencyMillis: 1 },
+  adjustments: [],
   items
 })
 

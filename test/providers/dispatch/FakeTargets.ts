@@ -54,7 +54,10 @@ export const targetOf = (name: string, contextWindow = 1_000, model = name): Tar
     protocol: "openai-chat",
     price: { rates, tiers: [] },
     contextWindow,
-    maxOutputTokens: 100
+    maxOutputTokens: 100,
+    structuredOutput: true,
+    jsonMode: true,
+    exclusive: []
   }
   const served: Model = {
     id: modelId(model),

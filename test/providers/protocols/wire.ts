@@ -35,7 +35,10 @@ export const model = (over: Partial<Model> = {}): Model => ({
       protocol: "openai-chat",
       price: { rates, tiers: [] },
       contextWindow: 100_000,
-      maxOutputTokens: 8_192
+      maxOutputTokens: 8_192,
+      structuredOutput: true,
+      jsonMode: true,
+      exclusive: []
     }
   ],
   ...over

@@ -3,7 +3,7 @@
  * it becomes the nearest setting the model has, because routing has already kept to models of the requested tier.
  */
 import type { ReasoningAbility } from "../../../catalog/Model.ts"
-import { type Effort, effortOfBudget, isOptOut, nearestEffort } from "../../../domain/Reasoning.ts"
+import { answerTokens, type Effort, effortOfBudget, isOptOut, nearestEffort } from "../../../domain/Reasoning.ts"
 import type { WireCall } from "../Protocol.ts"
 import type { Dialect } from "./Dialects.ts"
 import { outputLimit } from "./OutputLimits.ts"
@@ -33,9 +33,6 @@ const budgetOfEffort = {
   high: 16_384,
   xhigh: 32_768
 } as const satisfies Record<Effort, number>
-
-/** Tokens that are kept for the visible answer beside a thinking budget. */
-const answerTokens = 1_024
 
 /** The setting of this model that is nearest to what the client requested. */
 export const thinkingOf = (call: WireCall): Thinking => {

@@ -7,6 +7,7 @@ import { type AudioFormat, type ChatRequest, type ContentPart, forcesTool } from
 import type { Failure } from "../../../domain/Failure.ts"
 import type { WireCall } from "../Protocol.ts"
 import { dataUri } from "./DataUri.ts"
+import { dialects } from "./Dialects.ts"
 import { unsupported } from "./ErrorClassifier.ts"
 
 /** What a protocol accepts, where protocols differ. */
@@ -29,11 +30,12 @@ export const unsupportedFailure = (call: WireCall, accepted: AcceptedInput): Fai
   return reason === undefined ? undefined : unsupported(`${call.model.id} ${reason}.`)
 }
 
-const unsupportedByModel = ({ model, request }: WireCall, accepted: AcceptedInput): string | undefined => {
+const unsupportedByModel = ({ dialect, model, request }: WireCall, accepted: AcceptedInput): string | undefined => {
   const { forcedToolBesideReasoning, toolNames } = accepted
   const canForce = model.forcedToolChoice && (forcedToolBesideReasoning || model.reasoning.support !== "always")
   if (forcesTool(request) && !canForce) return "cannot be forced to call a tool"
-  if (request.responseFormat.type === "json_schema" && !model.structuredOutput)
+  // A schema that the server can only be asked for in words would bind nobody.
+  if (request.responseFormat.type === "json_schema" && !(model.structuredOutput && dialects[dialect].jsonSchema))
     return "cannot answer in a given JSON schema"
   return toolNames !== undefined && request.tools.some(({ name }) => !toolNames.pattern.test(name))
     ? `takes tools whose names ${toolNames.rule}`

@@ -237,7 +237,8 @@ it("steers thinking by a budget or by a level, as the model requires", () => {
     [effort("none"), lite, { ...hidden, thinkingLevel: "MINIMAL" }],
     [effort("minimal"), gemini3, { ...shown, thinkingLevel: "LOW" }],
     [effort("xhigh"), gemini3, { ...shown, thinkingLevel: "HIGH" }],
-    [{ reasoning: { maxTokens: 3_000, exclude: false } }, gemini3, { ...shown, thinkingLevel: "MEDIUM" }],
+    [{ reasoning: { maxTokens: 3_000, exclude: false } }, gemini3, { ...shown, thinkingLevel: "LOW" }],
+    [{ reasoning: { maxTokens: 4_096, exclude: false } }, gemini3, { ...shown, thinkingLevel: "MEDIUM" }],
     [{ reasoning: { exclude: true } }, gemini3, hidden]
   ]
   for (const [request, model, expected] of cases)
