@@ -22,7 +22,11 @@ export type FailureReason =
   /** The prompt is too long for this model. */
   | { readonly _tag: "ContextTooLong" }
   /** This model or endpoint cannot do what was asked: it does not know the model, or does not support a parameter. */
-  | { readonly _tag: "Unsupported" }
+  | {
+      readonly _tag: "Unsupported"
+      /** The provider does not have the model. The catalog says that it does, so the client is not to blame. */
+      readonly isModelMissing?: true
+    }
   /** The answer is not the JSON that the request guarantees its client. */
   | { readonly _tag: "Nonconforming" }
   /** The provider refused the content. */
@@ -34,6 +38,8 @@ export class Failure extends Data.TaggedError("Failure")<{
   readonly message: string
   /** The provider's HTTP status, if it answered. */
   readonly status?: number
+  /** The member of the request that the provider blames, such as `reasoning.summary`. */
+  readonly parameter?: string
 }> {}
 
 /** What may follow a failure. */
@@ -58,6 +64,10 @@ const policies = {
 
 /** What may follow this failure. It depends on the reason alone. */
 export const policyOf = (failure: Failure): FailurePolicy => policies[failure.reason._tag]
+
+/** True when the provider limits our rate, whatever words it has for that. */
+export const isRateLimit = ({ reason, status }: Failure): boolean =>
+  reason._tag === "Transient" && (reason.kind === "rate_limited" || status === 429)
 
 /** A failure after which another attempt may succeed. */
 export const transient = (

@@ -48,8 +48,9 @@ export const errorFromExhausted = (
   }
 }
 
-/** The provider does not know a model that the catalog says it serves, which is not the client's fault. */
-const isMissing = (failure: Failure): boolean => failure.status === 404
+/** The provider does not have a model that the catalog says it serves, which is not the client's fault. */
+const isMissing = ({ reason, status }: Failure): boolean =>
+  status === 404 || (reason._tag === "Unsupported" && reason.isModelMissing === true)
 
 const noProviderAnswered = (attempts: ReadonlyArray<Attempt>): string => {
   const names = attempts

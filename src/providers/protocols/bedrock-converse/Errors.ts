@@ -29,9 +29,6 @@ const exceptions: ReadonlyMap<string, FailureKind> = lookupTable<FailureKind>({
   ]
 })
 
-/** AWS calls these validation errors, but they are about this model: its name, or what it can do. */
-const modelLimitation = /model identifier|(?:isn't|isn’t|not) supported|(?:doesn't|doesn’t|not) support\b/i
-
 /** The failure behind a response with an error status. */
 export const failureOfResponse = (response: ErrorResponse): Failure => {
   // The header holds `ThrottlingException:http://internal.amazon.com/…`.
@@ -57,9 +54,8 @@ const withName = (failure: Failure, name: string): Failure => {
   return kind === undefined ? failure : withKind(failure, kind)
 }
 
-const kindOf = ({ message, reason }: Failure, name: string): FailureKind | undefined => {
+const kindOf = ({ reason }: Failure, name: string): FailureKind | undefined => {
   if (name !== "validationexception") return exceptions.get(name)
-  if (modelLimitation.test(message)) return "Unsupported"
   // The same request would be refused again, whatever the general rules read in its message.
   return reason._tag === "Transient" ? "Invalid" : undefined
 }

@@ -11,6 +11,8 @@ export interface ProviderError {
   readonly message: string
   /** An HTTP status that the body itself names; an error inside a success has no other. */
   readonly status?: number
+  /** The member of the request that the error is about. */
+  readonly parameter?: string
 }
 
 /** True for a body or chunk that reports an error although its response has a success status. */
@@ -42,13 +44,14 @@ export const providerErrorIn = (body: unknown): ProviderError => {
       ...codesIn(asObject(error["innererror"]), ["code"]),
       ...codesIn(error, ["code", "type", "status", "error_type"]),
       ...codesIn(metadata, ["error_type"]),
-      ...codesIn(base, ["status_code"]).map((code) => `base_resp.${code}`)
+      ...[...codesIn(base, ["status_code"]), ...codesAtEnd(message)].map((code) => `base_resp.${code}`)
     ],
     message:
       (message === "Provider returned error" ? upstream?.message : undefined) ??
       message ??
       "The provider gave no reason.",
-    ...statusIn(error)
+    ...statusIn(error),
+    ...parameterIn(error, fields)
   }
 }
 
@@ -68,6 +71,10 @@ const codesIn = (fields: Fields | undefined, keys: ReadonlyArray<string>): Reado
         return typeof code === "string" || typeof code === "number" ? [String(code)] : []
       })
 
+/** MiniMax ends the messages of its other shapes with the code: `insufficient balance (1008)`. */
+const codesAtEnd = (message: string | undefined): ReadonlyArray<string> =>
+  /\((\d{4})\)$/.exec(message ?? "")?.slice(1) ?? []
+
 /** A text, or the list of faults that servers with a validator send. */
 const messageIn = (fields: Fields): string | undefined => {
   const text = firstText(fields, ["message", "Message", "detail", "error_description"])
@@ -77,6 +84,11 @@ const messageIn = (fields: Fields): string | undefined => {
     return asText(msg) === undefined ? [] : [`${asArray(loc).map(String).join(".")}: ${String(msg)}`]
   })
   return faults.length > 0 ? faults.join("; ") : undefined
+}
+
+const parameterIn = (error: Fields, body: Fields): { readonly parameter?: string } => {
+  const parameter = asText(error["param"]) ?? asText(body["param"])
+  return parameter === undefined ? {} : { parameter }
 }
 
 const statusIn = (error: Fields): { readonly status?: number } => {

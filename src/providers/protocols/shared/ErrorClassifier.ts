@@ -1,7 +1,8 @@
 /**
  * Makes a `Failure` of what a provider reports: an error status, an error inside a success, or an error event of a
- * stream. The order of what decides is the same for all of them: a code, which is meant for machines, then the text,
- * then the status. The message is the provider's own, without anything that looks like a key.
+ * stream. The order of what decides is the same for all of them: the few texts that say more than their code, a code
+ * with one meaning, the other texts, the status, and last the types that say no more than a status does. The message is
+ * the provider's own, without anything that looks like a key.
  */
 import type { Duration } from "effect"
 
@@ -9,7 +10,7 @@ import { Failure, type FailureReason } from "../../../domain/Failure.ts"
 import type { ErrorResponse, ProviderFrame } from "../Protocol.ts"
 import { type ProviderError, providerErrorIn, reportsError } from "./ErrorBody.ts"
 import { errorCodes, generalErrorCodes } from "./ErrorCodes.ts"
-import { statusKinds, textRules } from "./ErrorRules.ts"
+import { decisiveTextRules, statusKinds, type TextRule, textRules } from "./ErrorRules.ts"
 import { type FailureKind, isTransientKind } from "./FailureKind.ts"
 import { type Fields, parsed } from "./Field.ts"
 import { retryDelayIn } from "./RetryDelay.ts"
@@ -20,6 +21,7 @@ interface FailureDetails {
   readonly status?: number | undefined
   /** Kept only by transient failures. */
   readonly retryAfter?: Duration.Duration | undefined
+  readonly parameter?: string | undefined
 }
 
 /** A failure of this kind. The message is shown in one line of at most 500 characters, and keys in it are redacted. */
@@ -27,15 +29,16 @@ export const failureOfKind = (kind: FailureKind, message: string, details: Failu
   new Failure({
     reason: reasonOf(kind, details.retryAfter),
     message: presentable(message),
-    ...(details.status !== undefined && { status: details.status })
+    ...(details.status !== undefined && { status: details.status }),
+    ...(details.parameter !== undefined && { parameter: details.parameter })
   })
 
 /** The same failure as one of another kind, for protocols that know more about an error than the general rules. */
 export const withKind = (
-  { message, reason, status }: Failure,
+  { message, parameter, reason, status }: Failure,
   kind: FailureKind,
   retryAfter = reason._tag === "Transient" ? reason.retryAfter : undefined
-): Failure => failureOfKind(kind, message, { status, retryAfter })
+): Failure => failureOfKind(kind, message, { status, retryAfter, parameter })
 
 /** A request that this target cannot serve, found out before anything is sent. */
 export const unsupported = (message: string): Failure => failureOfKind("Unsupported", message)
@@ -76,12 +79,16 @@ const classifyEmptyBody = (status: number, headers: Headers): Failure =>
 const classified = (error: ProviderError, status: number | undefined, headers: Headers): Failure =>
   failureOfKind(kindOf(error, status, headers), error.message, {
     status,
-    retryAfter: retryDelayIn(headers, error.message)
+    retryAfter: retryDelayIn(headers, error.message),
+    parameter: error.parameter
   })
 
 const kindOf = (error: ProviderError, status: number | undefined, headers: Headers): FailureKind => {
   if (status === 413) return "ContextTooLong"
-  const specific = kindOfCodes(error, errorCodes) ?? kindOfText(error.message, status)
+  const specific =
+    kindOfText(decisiveTextRules, error.message, status) ??
+    kindOfCodes(error, errorCodes) ??
+    kindOfText(textRules, error.message, status)
   if (specific !== undefined) return specific
   const kind = kindOfStatus(status) ?? kindOfCodes(error, generalErrorCodes) ?? "server"
   const shouldRetry = headers["x-should-retry"]
@@ -98,11 +105,15 @@ const kindOfCodes = ({ codes }: ProviderError, table: ReadonlyMap<string, Failur
   return undefined
 }
 
-const kindOfText = (message: string, status: number | undefined): FailureKind | undefined =>
-  textRules.find(
-    ({ pattern, statuses }) =>
-      (status === undefined || statuses === undefined || statuses.includes(status)) && pattern.test(message)
-  )?.kind
+const kindOfText = (
+  rules: ReadonlyArray<TextRule>,
+  message: string,
+  status: number | undefined
+): FailureKind | undefined => rules.find((rule) => countsAt(rule, status) && rule.pattern.test(message))?.kind
+
+/** An error without a status is inside a success: only its text tells what it is. */
+const countsAt = ({ exceptAt, statuses }: TextRule, status: number | undefined): boolean =>
+  status === undefined || (exceptAt?.includes(status) !== true && (statuses === undefined || statuses.includes(status)))
 
 const kindOfStatus = (status: number | undefined): FailureKind | undefined => {
   if (status === undefined || status < 400) return undefined
@@ -110,7 +121,11 @@ const kindOfStatus = (status: number | undefined): FailureKind | undefined => {
 }
 
 const reasonOf = (kind: FailureKind, retryAfter: Duration.Duration | undefined): FailureReason =>
-  isTransientKind(kind) ? { _tag: "Transient", kind, ...(retryAfter && { retryAfter }) } : { _tag: kind }
+  isTransientKind(kind)
+    ? { _tag: "Transient", kind, ...(retryAfter && { retryAfter }) }
+    : kind === "Missing"
+      ? { _tag: "Unsupported", isModelMissing: true }
+      : { _tag: kind }
 
 /** Characters of a provider's message that are shown. */
 const maxMessageLength = 500

@@ -14,6 +14,9 @@ const openAi: Codes = {
     "billing_hard_limit_reached",
     "billing_not_active",
     "invalid_api_key",
+    "account_deactivated",
+    "access_terminated",
+    "invalid_organization",
     "unsupported_country_region_territory"
   ],
   ContextTooLong: ["context_length_exceeded", "string_above_max_length"],
@@ -24,9 +27,9 @@ const openAi: Codes = {
     "invalid_prompt",
     "ResponsibleAIPolicyViolation"
   ],
+  Missing: ["model_not_found", "DeploymentNotFound"],
   Unsupported: [
-    "model_not_found",
-    "DeploymentNotFound",
+    "OperationNotSupported",
     "unsupported_parameter",
     "unsupported_value",
     "unknown_parameter",
@@ -47,8 +50,7 @@ const openAi: Codes = {
     "empty_array"
   ],
   rate_limited: ["rate_limit_exceeded", "RateLimitReached"],
-  overloaded: ["slow_down", "resource_unavailable"],
-  server: ["server_error", "InternalServerError"]
+  overloaded: ["slow_down", "resource_unavailable"]
 }
 
 const anthropic: Codes = {
@@ -65,42 +67,80 @@ const anthropic: Codes = {
   Unsupported: ["not_found_error"],
   rate_limited: ["rate_limit_error", "ramp_limit_exceeded"],
   overloaded: ["overloaded_error"],
-  timeout: ["timeout_error"],
-  server: ["api_error"]
+  timeout: ["timeout_error"]
 }
 
 const google: Codes = { rate_limited: ["RESOURCE_EXHAUSTED"] }
 
 /** The model wrote something that Groq's own server could not read; a second attempt may go better. */
-const groq: Codes = { broken: ["tool_use_failed", "json_validate_failed", "output_parse_failed"] }
-
-const mistral: Codes = { overloaded: ["3505"] }
-
-const together: Codes = { rate_limited: ["rate_limit", "dynamic_request_limited"] }
-
-const moonshot: Codes = { Credentials: ["exceeded_current_quota_error"], overloaded: ["engine_overloaded_error"] }
-
-/** `1113` is an empty balance, and `1308` the limit of a subscription. */
-const zai: Codes = {
-  Credentials: ["1113", "1308"],
-  ContextTooLong: ["1261"],
-  Refused: ["1301"],
-  Invalid: ["1210", "1211", "1212", "1213", "1214"],
-  rate_limited: ["1302", "1303"],
-  overloaded: ["1305"]
+const groq: Codes = {
+  Credentials: ["organization_restricted"],
+  Missing: ["model_decommissioned"],
+  broken: ["tool_use_failed", "json_validate_failed", "output_parse_failed"]
 }
 
-const alibaba: Codes = { Refused: ["data_inspection_failed"], rate_limited: ["limit_requests"] }
+/** The quotas are those of a minute, an hour or a day, and pass. */
+const cerebras: Codes = {
+  Credentials: ["wrong_api_key"],
+  rate_limited: [
+    "too_many_tokens_error",
+    "too_many_requests_error",
+    "token_quota_exceeded",
+    "request_quota_exceeded",
+    "queue_exceeded"
+  ]
+}
+
+const mistral: Codes = { rate_limited: ["rate_limited", "1300"], overloaded: ["3505"] }
+
+const together: Codes = {
+  Missing: ["model_not_available"],
+  rate_limited: ["rate_limit", "dynamic_request_limited", "dynamic_token_limited"]
+}
+
+const moonshot: Codes = {
+  Credentials: ["exceeded_current_quota_error", "invalid_authentication_error", "incorrect_api_key_error"],
+  Missing: ["resource_not_found_error"],
+  rate_limited: ["rate_limit_reached_error"],
+  overloaded: ["engine_overloaded_error"]
+}
+
+/** `1113` is an empty balance; `1308` to `1310` are the limits and the end of a subscription. */
+const zai: Codes = {
+  Credentials: ["1113", "1220", "1308", "1309", "1310", "1311", "1313"],
+  ContextTooLong: ["1261"],
+  Refused: ["1301"],
+  Missing: ["1211"],
+  Unsupported: ["1212"],
+  Invalid: ["1210", "1213", "1214"],
+  rate_limited: ["1302", "1303"],
+  overloaded: ["1305", "1312"]
+}
+
+const alibaba: Codes = {
+  Credentials: ["Arrearage", "InvalidApiKey", "AccessDenied.Unpurchased", "AllocationQuota.FreeTierOnly"],
+  Refused: ["data_inspection_failed", "DataInspectionFailed"],
+  Missing: ["model_not_supported", "ModelNotFound"],
+  rate_limited: [
+    "limit_requests",
+    "limit_burst_rate",
+    "LimitRequests",
+    "Throttling",
+    "Throttling.RateQuota",
+    "Throttling.BurstRate",
+    "Throttling.AllocationQuota"
+  ]
+}
 
 /** The numbers in `base_resp.status_code`, under the name of that member. */
 const miniMax: Codes = {
-  Credentials: ["base_resp.1004", "base_resp.1008", "base_resp.2049"],
+  Credentials: ["base_resp.1004", "base_resp.1008", "base_resp.2049", "base_resp.2056"],
   ContextTooLong: ["base_resp.1039"],
   Refused: ["base_resp.1026", "base_resp.1027"],
-  Invalid: ["base_resp.2013"],
-  rate_limited: ["base_resp.1002"],
+  rate_limited: ["base_resp.1002", "base_resp.1041", "base_resp.2045"],
+  overloaded: ["base_resp.2064"],
   timeout: ["base_resp.1001"],
-  server: ["base_resp.1000", "base_resp.1013"]
+  server: ["base_resp.1000", "base_resp.1013", "base_resp.1024", "base_resp.1033"]
 }
 
 /** Servers that people run themselves: llama.cpp and Text Generation Inference. */
@@ -113,10 +153,9 @@ const selfHosted: Codes = {
 const several: Codes = {
   ContextTooLong: ["input_too_large"],
   Refused: ["moderation"],
-  Unsupported: ["invalid_model"],
+  Missing: ["invalid_model"],
   rate_limited: ["too_many_requests"],
-  overloaded: ["capacity_exceeded", "server_busy"],
-  server: ["internal_server_error"]
+  overloaded: ["capacity_exceeded", "server_busy"]
 }
 
 export const errorCodesByProvider: { readonly [provider: string]: Codes } = {
@@ -124,6 +163,7 @@ export const errorCodesByProvider: { readonly [provider: string]: Codes } = {
   anthropic,
   google,
   groq,
+  cerebras,
   mistral,
   together,
   moonshot,
@@ -137,7 +177,15 @@ export const errorCodesByProvider: { readonly [provider: string]: Codes } = {
 /** By code or type, wherever in an error it stands. */
 export const errorCodes: ReadonlyMap<string, FailureKind> = lookupTable(...Object.values(errorCodesByProvider))
 
-/** Codes so general that they decide only where neither the text of the error nor its status does. */
+/**
+ * Codes that say no more than a status does. They decide only where the error has no status: a refused key is a refused
+ * key also when its type is `api_error`.
+ */
 export const generalErrorCodes: ReadonlyMap<string, FailureKind> = lookupTable<FailureKind>({
-  Invalid: ["invalid_request_error", "BadRequestError"]
+  Invalid: ["invalid_request_error", "BadRequestError", "INVALID_ARGUMENT", "base_resp.2013"],
+  Credentials: ["UNAUTHENTICATED", "PERMISSION_DENIED"],
+  Unsupported: ["NOT_FOUND"],
+  overloaded: ["UNAVAILABLE"],
+  timeout: ["DEADLINE_EXCEEDED"],
+  server: ["api_error", "server_error", "InternalServerError", "internal_server_error", "INTERNAL"]
 })

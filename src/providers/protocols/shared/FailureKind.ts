@@ -6,7 +6,8 @@
 import type { FailureReason } from "../../../domain/Failure.ts"
 
 export type TransientKind = Extract<FailureReason, { readonly _tag: "Transient" }>["kind"]
-export type FailureKind = TransientKind | Exclude<FailureReason["_tag"], "Transient">
+/** `Missing` is an `Unsupported` failure: the provider does not have the model. */
+export type FailureKind = TransientKind | Exclude<FailureReason["_tag"], "Transient"> | "Missing"
 
 const transientKinds: { readonly [Kind in TransientKind]: true } = {
   rate_limited: true,
