@@ -240,8 +240,11 @@ describeWithFakeProvider("A provider's refusal", (it) => {
         )
         assert.instanceOf(error, RateLimitError)
         assert.strictEqual(error.code, "rate_limit_exceeded")
-        // The second time every circuit breaker is open, and the one that closes first is tried anyway.
-        assert.strictEqual(error.headers?.get("retry-after"), stream ? "9" : "4")
+        const wait = Number(error.headers?.get("retry-after"))
+        // The second time the waits still run, so that nobody is asked and the rest of the shortest is the answer.
+        if (stream) assert.isTrue(wait >= 1 && wait <= 4, `retry-after: ${wait}`)
+        else assert.strictEqual(wait, 4)
+        assert.lengthOf(provider.received, stream ? 0 : 2)
       }
       assert.strictEqual(yield* settledBalance(tenant.organization), usd("1"))
     })

@@ -9,17 +9,22 @@
  * a circuit. It can only lengthen an opening, while a rate limit often ends sooner than `openDuration`. So this service
  * applies its policy to Effect's `CircuitBreakerStore`, which keeps the state of each circuit. That is also cheaper:
  * `CircuitBreaker` replays the schedule of `openDuration` after every success.
+ *
+ * The wait that a rate limit asks for is kept beside the breaker, because a breaker forgets why it opened, and ignores
+ * calls that end after it has: until the wait is over nobody calls the endpoint, not even when nothing else is left.
  */
-import { Context, Data, Duration, Effect, Exit, Layer, Option, Scope } from "effect"
+import { Clock, Context, Data, Duration, Effect, Exit, Layer, Option, Scope } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 
-import { type Failure, policyOf } from "../../domain/Failure.ts"
+import { type Failure, isRateLimit, policyOf } from "../../domain/Failure.ts"
 import type { EndpointId } from "../../domain/Ids.ts"
 
 /** The endpoint was not called because its breaker is open, or half-open with its probe still running. */
 export class CircuitOpen extends Data.TaggedError("CircuitOpen")<{
   /** Until the next call is let through; zero while a probe is running. */
   readonly retryAfter: Duration.Duration
+  /** The provider limits our rate until then: a call would only be refused. */
+  readonly isRateLimit: boolean
 }> {}
 
 /** Opens a breaker when at least half of the last 10 calls failed, and no fewer than 5 were made. */
@@ -28,7 +33,7 @@ const failureRate = CircuitBreaker.rate({ threshold: 0.5, minimumCalls: 5, size:
 const firstOpening = Duration.seconds(5)
 const longestOpening = Duration.minutes(1)
 
-/** Opens a breaker at once. */
+/** Opens a breaker that is closed at once. */
 const singleFailure = CircuitBreaker.consecutive(1)
 /** Limits for the opening that a provider requests with `retry-after`. */
 const shortestRequestedOpening = Duration.seconds(1)
@@ -53,34 +58,44 @@ export class CircuitBreakers extends Context.Service<
     CircuitBreakers,
     Effect.gen(function* () {
       const store = yield* CircuitBreaker.CircuitBreakerStore
+      /** Until when an endpoint limits our rate, in milliseconds since 1970. The catalog bounds the endpoints. */
+      const limitedUntil = new Map<EndpointId, number>()
 
-      const admit = (endpoint: EndpointId) => Effect.catch(store.admit(endpoint), rejected)
+      const checkLimit = (endpoint: EndpointId) =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
+          const waitMillis = (limitedUntil.get(endpoint) ?? now) - now
+          if (waitMillis > 0)
+            return Effect.fail(new CircuitOpen({ retryAfter: Duration.millis(waitMillis), isRateLimit: true }))
+          limitedUntil.delete(endpoint)
+          return Effect.void
+        })
 
-      const count = (endpoint: EndpointId, admission: CircuitBreaker.Admission, exit: Exit.Exit<unknown, Failure>) =>
-        Effect.orDie(
+      const noteLimit = (endpoint: EndpointId, wait: Duration.Duration) =>
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          const until = now + Duration.toMillis(wait)
+          limitedUntil.set(endpoint, Math.max(limitedUntil.get(endpoint) ?? 0, until))
+        })
+
+      const admit = (endpoint: EndpointId) => {
+        const admission = Effect.catch(store.admit(endpoint), rejected)
+        return limitedUntil.has(endpoint) ? Effect.andThen(checkLimit(endpoint), admission) : admission
+      }
+
+      const record = (endpoint: EndpointId, admission: CircuitBreaker.Admission, exit: Exit.Exit<unknown, Failure>) => {
+        const failure = Option.getOrUndefined(Exit.findErrorOption(exit))
+        const requested = failure && requestedOpening(failure)
+        const recorded = Effect.orDie(
           store.record({
             key: endpoint,
             generation: admission.generation,
-            outcome: outcomeOf(exit),
-            tripPolicy: failureRate,
-            openFor: openingAfter(admission.consecutiveOpenings)
+            outcome: outcomeOf(exit, failure),
+            tripPolicy: requested === undefined ? failureRate : singleFailure,
+            openFor: openingOf(admission, failure, requested)
           })
         )
-
-      /** Opens a breaker that is still closed. One that counting has just opened is not admitted again. */
-      const openAtOnce = (endpoint: EndpointId, openFor: Duration.Duration) =>
-        admit(endpoint).pipe(
-          Effect.flatMap(({ generation }) =>
-            store.record({ key: endpoint, generation, outcome: "Failure", tripPolicy: singleFailure, openFor })
-          ),
-          Effect.scoped,
-          Effect.ignore
-        )
-
-      const record = (endpoint: EndpointId, admission: CircuitBreaker.Admission, exit: Exit.Exit<unknown, Failure>) => {
-        const counted = count(endpoint, admission, exit)
-        const openFor = requestedOpening(exit)
-        return openFor === undefined ? counted : Effect.andThen(counted, openAtOnce(endpoint, openFor))
+        return requested !== undefined && failure !== undefined && isRateLimit(failure)
+          ? Effect.andThen(noteLimit(endpoint, requested), recorded)
+          : recorded
       }
 
       const guard = <A, R>(endpoint: EndpointId, call: Effect.Effect<A, Failure, R>) =>
@@ -104,22 +119,40 @@ export class CircuitBreakers extends Context.Service<
 const openingAfter = (consecutiveOpenings: number): Duration.Duration =>
   Duration.min(Duration.times(firstOpening, 2 ** consecutiveOpenings), longestOpening)
 
-const outcomeOf = (exit: Exit.Exit<unknown, Failure>): CircuitBreaker.Outcome["_tag"] => {
+const outcomeOf = (exit: Exit.Exit<unknown, Failure>, failure: Failure | undefined): CircuitBreaker.Outcome["_tag"] => {
   if (Exit.isSuccess(exit)) return "Success"
-  const failure = Exit.findErrorOption(exit)
-  return Option.isSome(failure) && policyOf(failure.value).providerFault ? "Failure" : "Ignored"
+  return failure !== undefined && policyOf(failure).providerFault ? "Failure" : "Ignored"
 }
 
-/** For how long this outcome opens the breaker at once, if it does. */
-const requestedOpening = (exit: Exit.Exit<unknown, Failure>): Duration.Duration | undefined => {
-  const reason = Option.getOrUndefined(Exit.findErrorOption(exit))?.reason
-  if (reason?._tag === "Credentials") return refusedAccountOpening
-  return reason?._tag === "Transient" && reason.retryAfter !== undefined
+/** For how long this failure opens a closed breaker at once, if it does. */
+const requestedOpening = ({ reason }: Failure): Duration.Duration | undefined => {
+  if (reason._tag === "Credentials") return refusedAccountOpening
+  return reason._tag === "Transient" && reason.retryAfter !== undefined
     ? Duration.clamp(reason.retryAfter, { minimum: shortestRequestedOpening, maximum: longestRequestedOpening })
     : undefined
+}
+
+/**
+ * How long the breaker stays open if this outcome opens it. A rate limit lasts as long as it says. After any other
+ * probe that failed, the wait also grows; a refused account is probed more often, since somebody may have mended it.
+ */
+const openingOf = (
+  { consecutiveOpenings, probe }: CircuitBreaker.Admission,
+  failure: Failure | undefined,
+  requested: Duration.Duration | undefined
+): Duration.Duration => {
+  const growing = openingAfter(consecutiveOpenings)
+  if (requested === undefined || failure === undefined) return growing
+  if (!probe || isRateLimit(failure)) return requested
+  return failure.reason._tag === "Credentials" ? growing : Duration.max(requested, growing)
 }
 
 const rejected = ({ reason }: CircuitBreaker.CircuitBreakerError): Effect.Effect<never, CircuitOpen> =>
   reason._tag === "CircuitBreakerStoreError"
     ? Effect.die(reason)
-    : Effect.fail(new CircuitOpen({ retryAfter: reason._tag === "CircuitOpen" ? reason.retryAfter : Duration.zero }))
+    : Effect.fail(
+        new CircuitOpen({
+          retryAfter: reason._tag === "CircuitOpen" ? reason.retryAfter : Duration.zero,
+          isRateLimit: false
+        })
+      )

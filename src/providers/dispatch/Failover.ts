@@ -31,7 +31,11 @@ interface Progress {
   /** The last failure of each target that was called. */
   readonly failures: Array<FailoverRules.TargetFailure>
   /** Targets that were not called because of their breakers, with the time until those let a call through again. */
-  readonly skipped: Array<{ readonly target: Target; readonly retryAfter: Duration.Duration }>
+  readonly skipped: Array<{
+    readonly target: Target
+    readonly retryAfter: Duration.Duration
+    readonly isRateLimit: boolean
+  }>
   tries: number
 }
 
@@ -47,7 +51,7 @@ class CurrentStep extends Context.Service<
 
 /**
  * The answer of the first target that gives one. If every breaker is open, the target that would be called again first
- * is called at once.
+ * is called at once, but never one that limits our rate and has said for how long.
  */
 export const failover = <A>(options: FailoverOptions<A>): Effect.Effect<ProviderAnswer<A>, Exhausted> =>
   Effect.suspend(() => {
@@ -81,7 +85,8 @@ export const failover = <A>(options: FailoverOptions<A>): Effect.Effect<Provider
 
 /** Calls one target in spite of its breaker, if the breakers have prevented every call. */
 const afterPlan = <A>(options: FailoverOptions<A>, progress: Progress) => {
-  const soonest = Arr.sort(progress.skipped, byRetryAfter)[0]
+  const callable = progress.skipped.filter(({ isRateLimit }) => !isRateLimit)
+  const soonest = Arr.sort(callable, byRetryAfter)[0]
   if (progress.failures.length > 0 || soonest === undefined) return exhausted(progress)
   return Effect.catch(
     callTarget(options, progress, soonest.target, () => false),
@@ -138,7 +143,7 @@ const recordError = (progress: Progress, target: Target, error: Failure | Circui
     progress.failures.push({ target, failure: error })
     return
   }
-  progress.skipped.push({ target, retryAfter: error.retryAfter })
+  progress.skipped.push({ target, retryAfter: error.retryAfter, isRateLimit: error.isRateLimit })
   progress.attempts.push({
     model: target.model.id,
     endpoint: target.endpoint.id,
@@ -156,10 +161,11 @@ const alarm = (target: Target, failure: Failure) =>
     : Effect.void
 
 /** No target is left. `final` is a failure that comes after those of the plan. */
-const exhausted = ({ attempts, failures }: Progress, final?: Failure) => {
+const exhausted = ({ attempts, failures, skipped }: Progress, final?: Failure) => {
   const all = [...failures.map(({ failure }) => failure), ...(final ? [final] : [])]
-  const last = all.at(-1)
+  const waits = skipped.filter(({ isRateLimit }) => isRateLimit).map(({ retryAfter }) => retryAfter)
+  const rateLimited = FailoverRules.commonRateLimit(all, waits)
+  const last = all.at(-1) ?? (rateLimited && transient("rate_limited", "The provider limits our rate.", rateLimited))
   if (last === undefined) return Effect.die("A failover ended without an answer and without a failure")
-  const rateLimited = FailoverRules.commonRateLimit(all)
   return Effect.fail(new Exhausted({ last, attempts, ...(rateLimited && { rateLimited }) }))
 }

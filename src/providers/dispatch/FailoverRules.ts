@@ -1,7 +1,7 @@
 /** What may be tried after a failure: the rules of failover as pure functions, and the limits that they apply. */
 import { Duration, Effect, Schedule } from "effect"
 
-import { type Failure, policyOf } from "../../domain/Failure.ts"
+import { type Failure, isRateLimit, policyOf } from "../../domain/Failure.ts"
 import type { Target } from "./Target.ts"
 
 export interface FailoverLimits {
@@ -46,7 +46,7 @@ export const mayRetry = (failure: Failure, hasFallback: boolean, { longestWait }
   if (failure.reason._tag === "Nonconforming") return !hasFallback
   if (!policyOf(failure).retrySame || failure.reason._tag !== "Transient") return false
   const { kind, retryAfter } = failure.reason
-  if (hasFallback && (kind === "rate_limited" || kind === "timeout")) return false
+  if (hasFallback && (isRateLimit(failure) || kind === "timeout")) return false
   return retryAfter === undefined || Duration.isLessThanOrEqualTo(retryAfter, longestWait)
 }
 
@@ -68,10 +68,14 @@ const defaultRetryAfter = Duration.seconds(1)
 const retryAfterOf = ({ reason }: Failure): Duration.Duration | undefined =>
   reason._tag === "Transient" ? reason.retryAfter : undefined
 
-/** The shortest wait that any target asked for, if every one of them failed with a rate limit. */
+/**
+ * The shortest wait, if every target that was called failed with a rate limit. `waits` are those of targets that were
+ * not called because they limit our rate.
+ */
 export const commonRateLimit = (
-  failures: ReadonlyArray<Failure>
-): { readonly retryAfter: Duration.Duration } | undefined =>
-  failures.length > 0 && failures.every(({ reason }) => reason._tag === "Transient" && reason.kind === "rate_limited")
-    ? { retryAfter: failures.map((failure) => retryAfterOf(failure) ?? defaultRetryAfter).reduce(Duration.min) }
-    : undefined
+  failures: ReadonlyArray<Failure>,
+  waits: ReadonlyArray<Duration.Duration>
+): { readonly retryAfter: Duration.Duration } | undefined => {
+  const all = [...failures.map((failure) => retryAfterOf(failure) ?? defaultRetryAfter), ...waits]
+  return all.length > 0 && failures.every(isRateLimit) ? { retryAfter: all.reduce(Duration.min) } : undefined
+}

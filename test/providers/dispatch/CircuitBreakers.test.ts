@@ -74,6 +74,56 @@ describe("CircuitBreakers", () => {
     }).pipe(Effect.provide(CircuitBreakers.layer))
   )
 
+  it.effect("stay open for the whole wait when the probe fails with a rate limit", () =>
+    Effect.gen(function* () {
+      yield* fail(rateLimit(1))
+      yield* TestClock.adjust("1 second")
+      yield* fail(rateLimit(60))
+      assert.strictEqual(yield* opensIn, 60)
+      yield* TestClock.adjust("60 seconds")
+      yield* fail(rateLimit(3))
+      assert.strictEqual(yield* opensIn, 3)
+    }).pipe(Effect.provide(CircuitBreakers.layer))
+  )
+
+  it.effect("stay open for the whole wait when the rate limit comes with the failure that opens them anyway", () =>
+    Effect.gen(function* () {
+      yield* Effect.repeat(fail(outage), { times: 3 })
+      yield* fail(rateLimit(60))
+      assert.strictEqual(yield* opensIn, 60)
+    }).pipe(Effect.provide(CircuitBreakers.layer))
+  )
+
+  it.effect("keep the wait of a rate limit whose call began before they opened, also after a success", () =>
+    Effect.gen(function* () {
+      const breakers = yield* CircuitBreakers
+      const late = (seconds: number, end: Effect.Effect<void, Failure>) =>
+        Effect.forkChild(Effect.ignore(breakers.guard(endpoint, Effect.delay(end, Duration.seconds(seconds)))), {
+          startImmediately: true
+        })
+      yield* late(2, Effect.fail(rateLimit(60)))
+      yield* late(3, Effect.void)
+      yield* fail(rateLimit(1))
+      yield* TestClock.adjust("3 seconds")
+      const error = yield* Effect.flip(call())
+      assert.deepInclude(error, { _tag: "CircuitOpen", isRateLimit: true, retryAfter: Duration.seconds(59) })
+    }).pipe(Effect.provide(CircuitBreakers.layer))
+  )
+
+  it.effect("wait longer after each probe that fails with another hint", () =>
+    Effect.gen(function* () {
+      const outageFor = (seconds: number) => transient("server", "down", { retryAfter: Duration.seconds(seconds) })
+      yield* fail(outageFor(1))
+      assert.strictEqual(yield* opensIn, 1)
+      yield* TestClock.adjust("1 second")
+      yield* fail(outageFor(1))
+      assert.strictEqual(yield* opensIn, 10)
+      yield* TestClock.adjust("10 seconds")
+      yield* fail(outageFor(120))
+      assert.strictEqual(yield* opensIn, 120)
+    }).pipe(Effect.provide(CircuitBreakers.layer))
+  )
+
   it.effect("let a single probe through, and are closed after its success", () =>
     Effect.gen(function* () {
       const breakers = yield* CircuitBreakers

@@ -47,7 +47,7 @@ export const textRules: ReadonlyArray<TextRule> = [
   {
     pattern: anyOf(
       /credit balance is too low|reached your specified api usage limits/,
-      /(?:account|organization|project) .{0,80}(?:is|has been) (?:deactivated|disabled|suspended|restricted|terminated)/,
+      /(?:account|organization|project) .{0,80}(?:is|has been) (?:deactivated|disabled|suspended|restricted)/,
       /account is not active|access was terminated|credential is only authorized/
     ),
     kind: "Credentials",
@@ -69,8 +69,8 @@ export const textRules: ReadonlyArray<TextRule> = [
       /prompt (?:is )?too long|prompt exceeds max|input is too long|range of input length/,
       /input tokens exceed|number of input tokens|too many input tokens|input length exceeds|context size/,
       /exceeds? the maximum number of tokens|exceeded model token limit|exceeds the available context size/,
-      /reduce the length of the (?:messages|input|prompt)|too large for model with|token limit exceeded|too many tokens/,
-      /`inputs` .{0,60}must (?:be|have) (?:<=?|less than)|audio duration .{0,60}longer than/
+      /reduce the length of the (?:messages|input|prompt)|too large for model with|token limit exceeded/,
+      /too many tokens|`inputs` .{0,60}must (?:be|have) (?:<=?|less than)|audio duration .{0,60}longer than/
     ),
     kind: "ContextTooLong",
     exceptAt: accountOrRate

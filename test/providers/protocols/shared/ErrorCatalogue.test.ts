@@ -12,7 +12,7 @@ import { failureTag } from "../wire.ts"
 interface CatalogueEntry {
   readonly provider: string
   readonly status: number
-  /** The kind of a transient failure, the tag of any other, or `Missing` for a model that the provider does not have. */
+  /** The kind of a transient failure, the tag of any other, or `Missing` for a model that is not there. */
   readonly class: string
   /** The wait that it asks for, in milliseconds. */
   readonly waitMillis?: number
