@@ -1,7 +1,7 @@
 /**
  * One call to one target: the target's protocol encodes the request, the transport sends it, and the protocol decodes
  * the answer. A call either succeeds or fails with a classified failure. What follows from a failure is decided
- * elsewhere.
+ * elsewhere, with one exception: what the account may not use is left out, and the call is made again at once.
  */
 import { Array as Arr, Cause, Context, Effect, Layer, type Scope } from "effect"
 
@@ -13,8 +13,10 @@ import { Failure, transient } from "../../domain/Failure.ts"
 import type { Transcript, TranscriptionRequest } from "../../domain/Transcription.ts"
 import type { Protocol, WireCall } from "../protocols/Protocol.ts"
 import { transcriptionProtocols } from "../protocols/Protocols.ts"
+import { type OptionalExtra, refusedExtra, withoutExtras } from "../protocols/shared/OptionalExtras.ts"
 import { type Exchange, HttpTransport } from "../transport/HttpTransport.ts"
 import type { Timeouts } from "../transport/Timeouts.ts"
+import { type Lesson, makeAccountLessons, isPathMissing } from "./AccountLessons.ts"
 import * as ChatTranscription from "./ChatTranscription.ts"
 import * as EventPull from "./EventPull.ts"
 import { conforming } from "./JsonAnswer.ts"
@@ -56,57 +58,91 @@ export class ProviderClient extends Context.Service<
   static readonly layer = (options: ProviderClientOptions) => Layer.effect(ProviderClient, make(options))
 }
 
-const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClientOptions) {
-  const catalog = yield* Catalog
-  const transport = yield* HttpTransport
+/** A call that is ready to be sent. */
+interface PreparedCall {
+  readonly protocol: Protocol
+  readonly protocolName: ChatProtocolName
+  readonly call: WireCall
+  readonly exchange: Exchange
+}
 
+/** What has to be known before a call can be sent. */
+const preparationOf = (catalog: Catalog["Service"], protocols: ProviderClientOptions["protocols"]) => {
   const accountFor = ({ endpoint }: Target) =>
     Effect.fromNullishOr(catalog.account(endpoint.provider)).pipe(Effect.mapError(() => switchedOff))
 
-  const prepare = Effect.fnUntraced(function* (target: Target, input: ChatCallInput, stream: boolean) {
-    const { protocol: name } = target.endpoint
-    if (isTranscription(name)) return yield* Effect.die(`${target.endpoint.id} only transcribes and cannot chat`)
+  const prepare = Effect.fnUntraced(function* (
+    target: Target,
+    input: ChatCallInput,
+    stream: boolean,
+    known: ReadonlySet<Lesson>
+  ) {
+    const { protocol: declared } = target.endpoint
+    if (isTranscription(declared)) return yield* Effect.die(`${target.endpoint.id} only transcribes and cannot chat`)
+    const protocolName = declared === "openai-responses" && known.has("no Responses API") ? "openai-chat" : declared
     const account = yield* accountFor(target)
-    const protocol = protocols[name]
+    const protocol = protocols[protocolName]
     const call: WireCall = {
       request: protocol.takesImageUrls ? input.request : yield* input.inlined,
       ...(input.affinity !== undefined && { affinity: input.affinity }),
-      stream,
+      stream: stream && !known.has("stream"),
       model: target.model,
       upstream: target.endpoint.upstream,
       maxOutputTokens: target.endpoint.maxOutputTokens,
       dialect: account.provider.dialect,
       origin: `${target.endpoint.provider}/${target.endpoint.upstream}`
     }
-    const wire = yield* Effect.fromResult(protocol.encode(call))
+    const encoded = yield* Effect.fromResult(protocol.encode(call))
+    const wire = known.size === 0 ? encoded : { ...encoded, body: withoutExtras(encoded.body, extrasIn(known)) }
     const exchange: Exchange = { account, wire, failure: protocol.failure }
-    return { protocol, call, exchange }
+    return { protocol, protocolName, call, exchange } satisfies PreparedCall
   })
 
-  const complete = Effect.fnUntraced(function* (target: Target, input: ChatCallInput) {
-    const { protocol, call, exchange } = yield* prepare(target, input, false)
-    const body = yield* transport.json(exchange)
-    const events = yield* Effect.fromResult(protocol.decode(body, call))
+  return { accountFor, prepare }
+}
+
+const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClientOptions) {
+  const catalog = yield* Catalog
+  const transport = yield* HttpTransport
+  const lessons = makeAccountLessons()
+  const { accountFor, prepare } = preparationOf(catalog, protocols)
+
+  const completed = Effect.fnUntraced(function* ({ call, exchange, protocol }: PreparedCall) {
+    const events = yield* Effect.fromResult(protocol.decode(yield* transport.json(exchange), call))
     if (!events.some(EventPull.isFinish)) return yield* EventPull.incomplete
     return yield* Effect.fromResult(conforming(events, call.request.responseFormat))
   })
 
-  const open = Effect.fnUntraced(
-    function* (target: Target, input: ChatCallInput) {
-      if (!canStream(target.endpoint, usedFeatures(input.request)))
-        return yield* inOnePiece(yield* complete(target, input))
-      const { protocol, call, exchange } = yield* prepare(target, input, true)
-      const opened = yield* transport.open(exchange)
-      if (opened._tag === "Frames")
-        return yield* EventPull.afterFirstOutput(yield* EventPull.eventsOf(opened.frames, protocol.reader(call)))
-      const events = yield* Effect.fromResult(protocol.decode(opened.body, call))
-      return yield* inOnePiece(events)
-    },
-    Effect.timeoutOrElse({
-      duration: timeouts.firstOutput,
-      orElse: () => Effect.fail(transient("timeout", "The provider produced no output in time."))
+  const complete = (target: Target, input: ChatCallInput) =>
+    lessons.heeding(target, {
+      prepare: (known) => prepare(target, input, false, known),
+      run: completed,
+      lessonOf
     })
-  )
+
+  const opened = Effect.fnUntraced(function* (prepared: PreparedCall) {
+    const { call, exchange, protocol } = prepared
+    if (!call.stream) return yield* inOnePiece(yield* completed(prepared))
+    const answer = yield* transport.open(exchange)
+    if (answer._tag === "Frames")
+      return yield* EventPull.afterFirstOutput(yield* EventPull.eventsOf(answer.frames, protocol.reader(call)))
+    const events = yield* Effect.fromResult(protocol.decode(answer.body, call))
+    return yield* inOnePiece(events)
+  })
+
+  const stream = (target: Target, input: ChatCallInput) =>
+    lessons.heeding(target, { prepare: (known) => prepare(target, input, true, known), run: opened, lessonOf })
+
+  const open = (target: Target, input: ChatCallInput) =>
+    (canStream(target.endpoint, usedFeatures(input.request))
+      ? stream(target, input)
+      : Effect.flatMap(complete(target, input), inOnePiece)
+    ).pipe(
+      Effect.timeoutOrElse({
+        duration: timeouts.firstOutput,
+        orElse: () => Effect.fail(transient("timeout", "The provider produced no output in time."))
+      })
+    )
 
   const transcribe = Effect.fnUntraced(function* (target: Target, { chatRequest, request }: TranscriptionCallInput) {
     const { protocol, upstream } = target.endpoint
@@ -138,3 +174,15 @@ const usedFeatures = ({ responseFormat, tools }: ChatRequest): UsedFeatures => (
 })
 
 const switchedOff = new Failure({ reason: { _tag: "Credentials" }, message: "The provider is not switched on." })
+
+/** What a failure teaches about the account, if it teaches anything. */
+const lessonOf = (failure: Failure, { exchange, protocolName }: PreparedCall): Lesson | undefined => {
+  const { account, wire } = exchange
+  // A provider's own server has the path. An operator may have put another server in its place.
+  const isOtherServer = account.baseUrl !== account.provider.baseUrl
+  if (protocolName === "openai-responses" && isOtherServer && isPathMissing(failure)) return "no Responses API"
+  return refusedExtra(failure, wire.body)
+}
+
+const extrasIn = (known: ReadonlySet<Lesson>): ReadonlyArray<OptionalExtra> =>
+  [...known].filter((lesson) => lesson !== "no Responses API")
