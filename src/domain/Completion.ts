@@ -27,7 +27,12 @@ export type CompletionEvent =
   /** A completion may have several of these; the last one counts. */
   | { readonly type: "usage"; readonly usage: Usage }
   /** A completion has exactly one of these, unless it is broken. */
-  | { readonly type: "finish"; readonly reason: FinishReason }
+  | {
+      readonly type: "finish"
+      readonly reason: FinishReason
+      /** The provider's own word for the reason, when the gateway does not know it. */
+      readonly unknownWord?: string
+    }
 
 /** A whole answer. Text that the provider did not send is empty. */
 export interface Completion {

@@ -21,10 +21,14 @@ export const incomplete = Effect.fail(broken("The provider's answer is incomplet
 
 export const isFinish = (event: CompletionEvent): boolean => event.type === "finish"
 
-/** The events of these frames. When the scope closes after the last event, the rest of the response is read first. */
+/**
+ * The events of these frames; `onLast` gets those of the last packet. When the scope closes after the last event, the
+ * rest of the response is read first.
+ */
 export const eventsOf = Effect.fnUntraced(function* (
   frames: Pull.Pull<Arr.NonEmptyReadonlyArray<ProviderFrame>, Failure>,
-  reader: StreamReader
+  reader: StreamReader,
+  onLast: (events: ReadonlyArray<CompletionEvent>) => Effect.Effect<void>
 ) {
   let end: Effect.Effect<never, Failure | Cause.Done> | undefined
   const read = (packet: ReadonlyArray<ProviderFrame>, isLast: boolean) => {
@@ -41,7 +45,8 @@ export const eventsOf = Effect.fnUntraced(function* (
       end = Cause.done()
       add(reader.finish())
     }
-    return Arr.isArrayNonEmpty(events) ? Effect.succeed(events) : next
+    if (!Arr.isArrayNonEmpty(events)) return next
+    return end === undefined ? Effect.succeed(events) : Effect.as(onLast(events), events)
   }
   const next: EventPull = Effect.suspend(
     () =>

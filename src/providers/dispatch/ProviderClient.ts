@@ -109,6 +109,7 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
 
   const completed = Effect.fnUntraced(function* ({ call, exchange, protocol }: PreparedCall) {
     const events = yield* Effect.fromResult(protocol.decode(yield* transport.json(exchange), call))
+    yield* logUnknownReason(call, events)
     if (!events.some(EventPull.isFinish)) return yield* EventPull.incomplete
     return yield* Effect.fromResult(conforming(events, call.request.responseFormat))
   })
@@ -124,9 +125,11 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
     const { call, exchange, protocol } = prepared
     if (!call.stream) return yield* inOnePiece(yield* completed(prepared))
     const answer = yield* transport.open(exchange)
+    const onLast = (events: ReadonlyArray<CompletionEvent>) => logUnknownReason(call, events)
     if (answer._tag === "Frames")
-      return yield* EventPull.afterFirstOutput(yield* EventPull.eventsOf(answer.frames, protocol.reader(call)))
+      return yield* EventPull.afterFirstOutput(yield* EventPull.eventsOf(answer.frames, protocol.reader(call), onLast))
     const events = yield* Effect.fromResult(protocol.decode(answer.body, call))
+    yield* onLast(events)
     return yield* inOnePiece(events)
   })
 
@@ -174,6 +177,16 @@ const usedFeatures = ({ responseFormat, tools }: ChatRequest): UsedFeatures => (
 })
 
 const switchedOff = new Failure({ reason: { _tag: "Credentials" }, message: "The provider is not switched on." })
+
+/** A new word of a provider is answered as well as can be guessed, and the table should learn it. */
+const logUnknownReason = ({ origin }: WireCall, events: ReadonlyArray<CompletionEvent>): Effect.Effect<void> => {
+  const finish = events.find((event) => event.type === "finish")
+  return finish?.unknownWord === undefined
+    ? Effect.void
+    : Effect.logWarning("A provider ended its answer with a finish reason that is not known").pipe(
+        Effect.annotateLogs({ origin, reported: finish.unknownWord, answered: finish.reason })
+      )
+}
 
 /** What a failure teaches about the account, if it teaches anything. */
 const lessonOf = (failure: Failure, { exchange, protocolName }: PreparedCall): Lesson | undefined => {

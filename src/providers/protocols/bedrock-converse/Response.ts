@@ -15,12 +15,15 @@ import { modelFamilyOf } from "./ModelFamilies.ts"
 import { localStops, mayCallTools } from "./Request.ts"
 import { usageIn } from "./Usage.ts"
 
-const finishReasons = finishReasonTable({
-  stop: ["end_turn", "stop_sequence"],
-  length: ["max_tokens", "model_context_window_exceeded"],
-  tool_calls: ["tool_use"],
-  content_filter: ["guardrail_intervened", "content_filtered"]
-})
+const finishReasons = finishReasonTable(
+  {
+    stop: ["end_turn", "stop_sequence"],
+    length: ["max_tokens", "model_context_window_exceeded"],
+    tool_calls: ["tool_use"],
+    content_filter: ["guardrail_intervened", "content_filtered"]
+  },
+  { broken: ["malformed_model_output", "malformed_tool_use"] }
+)
 
 /** An open content block. Text blocks and tool calls that are left out need no state. */
 type Block =

@@ -16,7 +16,6 @@ import { localStops } from "./Request.ts"
 import { callSignatureDetail, textSignatureDetail, thoughtDetail } from "./Signatures.ts"
 import { usageIn } from "./Usage.ts"
 
-/** Malformed tool calls, `OTHER` and the like are in neither table: the answer is broken. */
 const finishReasons = finishReasonTable(
   {
     stop: ["STOP"],
@@ -33,7 +32,20 @@ const finishReasons = finishReasonTable(
       "IMAGE_RECITATION"
     ]
   },
-  { Unsupported: ["LANGUAGE"] }
+  {
+    Unsupported: ["LANGUAGE"],
+    broken: [
+      "MALFORMED_FUNCTION_CALL",
+      "UNEXPECTED_TOOL_CALL",
+      "TOO_MANY_TOOL_CALLS",
+      "MALFORMED_RESPONSE",
+      "MISSING_THOUGHT_SIGNATURE",
+      "OTHER",
+      "NO_IMAGE",
+      "IMAGE_OTHER",
+      "FINISH_REASON_UNSPECIFIED"
+    ]
+  }
 )
 
 interface State extends ResponseState {

@@ -4,12 +4,13 @@
  */
 import { Result } from "effect"
 
+import type { FinishReason } from "../../../domain/Completion.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
 import type { WireCall } from "../Protocol.ts"
 import { failureOfKind } from "../shared/ErrorClassifier.ts"
 import type { CompletionEvents } from "../shared/EventBuilder.ts"
 import { asArray, asNumber, asObject, asText, type Fields } from "../shared/Field.ts"
-import { finishReasonTable } from "../shared/FinishReasons.ts"
+import { finishReasonTable, unknownFinishReason } from "../shared/FinishReasons.ts"
 import { newResponseState, responseReader, type ResponseState } from "../shared/ResponseReader.ts"
 import { failureInBody, failureOfEvent } from "./Errors.ts"
 import type { TextKind } from "./ItemTexts.ts"
@@ -82,11 +83,18 @@ const readResponse = (state: State, response: Fields, status: string): Failure |
     completeItem(state.items, index, asObject(item) ?? {})
   state.events.setUsage(usageIn(response))
   const reason = asText(asObject(response["incomplete_details"])?.["reason"])
-  state.finishReason = status === "completed" ? "stop" : finishReasons.reasons.get(reason ?? "")
+  state.finishReason = status === "completed" ? "stop" : incompleteReason(state, status, reason)
   state.ended = state.finishReason !== undefined
   return state.ended
     ? undefined
     : failureOfKind("broken", `The provider's answer is ${status}${reason === undefined ? "" : ` for "${reason}"`}.`)
+}
+
+/** An incomplete response was cut off, whatever the reason is called. One that failed has no finish reason. */
+const incompleteReason = (state: State, status: string, reason: string | undefined): FinishReason | undefined => {
+  if (reason === undefined) return undefined
+  const known = finishReasons.reasons.get(reason)
+  return known ?? (status === "incomplete" ? unknownFinishReason(state, reason, "length") : undefined)
 }
 
 /** The events that bring a text of an item: its deltas, and the whole text when it is done. */

@@ -53,6 +53,8 @@ export interface EventBuilder extends ReasoningBuilder {
   readonly setUsage: (usage: Usage | undefined) => void
   /** The provider's id of the response; the first one counts. Missing ids of tool calls are derived from it. */
   readonly setResponseId: (id: string | undefined) => void
+  /** Keeps a finish reason that no table knows, for the event that ends the answer. */
+  readonly setUnknownReason: (word: string) => void
   /** The events since the last call. */
   readonly take: () => CompletionEvents
   /** The last events. The answer is broken when the provider never gave a finish reason. */
@@ -66,6 +68,9 @@ interface BuiltToolCall {
   arguments: string
 }
 
+/** Characters of an unknown finish reason that are kept. */
+const maxUnknownWordLength = 64
+
 /** See `newResponseState` for `localStops` and `localLimit`. */
 export const makeEventBuilder = (
   call: WireCall,
@@ -74,6 +79,7 @@ export const makeEventBuilder = (
 ): EventBuilder => {
   let events: Array<CompletionEvent> = []
   let responseId = ""
+  let unknownWord: string | undefined
   let stopped = false
   const toolCalls: Array<BuiltToolCall> = []
   const filter = localStops.length === 0 ? passThrough : stopAt(localStops, () => (stopped = true))
@@ -124,13 +130,15 @@ export const makeEventBuilder = (
       events.push({ type: "usage", usage: limit === undefined ? usage : limit.charged(usage) })
     },
     setResponseId: (id) => (responseId ||= id ?? ""),
+    setUnknownReason: (word) => (unknownWord = word.slice(0, maxUnknownWordLength)),
     take,
     finish: (reason) => {
       if (reason === undefined) return Result.fail(broken("The provider's answer ended without a finish reason."))
       appendVisible(filter.flush())
       events.push(...missingArguments(toolCalls))
       const fitting = fittingReason(reason, toolCalls, stopped)
-      events.push({ type: "finish", reason: fitting === "stop" && limit?.isReached() ? "length" : fitting })
+      const final = fitting === "stop" && limit?.isReached() ? "length" : fitting
+      events.push({ type: "finish", reason: final, ...(unknownWord !== undefined && { unknownWord }) })
       return Result.succeed(take())
     }
   }

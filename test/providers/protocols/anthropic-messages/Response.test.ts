@@ -77,7 +77,10 @@ describe("answers", () => {
       ["model_context_window_exceeded", "length"],
       ["refusal", "content_filter"],
       ["sensitive", "content_filter"],
-      ["new_reason", "broken"]
+      ["new_reason", "stop"],
+      ["content_blocked_by_policy", "content_filter"],
+      ["output_limit_reached", "length"],
+      ["backend_error", "broken"]
     ]
     for (const [stop_reason, expected] of cases)
       for (const result of [

@@ -83,7 +83,10 @@ describe("an answer", () => {
       ["content_filtered", "content_filter"],
       ["malformed_model_output", "broken"],
       ["malformed_tool_use", "broken"],
-      ["new_reason", "broken"]
+      ["new_reason", "stop"],
+      ["content_blocked_by_policy", "content_filter"],
+      ["output_limit_reached", "length"],
+      ["backend_error", "broken"]
     ]
     for (const [stopReason, expected] of cases)
       for (const result of [

@@ -44,7 +44,9 @@ it("reads the finish reason by one table", () => {
     ["OTHER", [], "broken"],
     ["NO_IMAGE", [], "broken"],
     ["FINISH_REASON_UNSPECIFIED", [], "broken"],
-    ["NEW_REASON", [{ text: "a" }], "broken"],
+    ["NEW_REASON", [{ text: "a" }], "stop"],
+    ["MODEL_ARMOR_BLOCKED", [{ text: "a" }], "content_filter"],
+    ["INTERNAL_ERROR", [{ text: "a" }], "broken"],
     ["LANGUAGE", [], "Unsupported"],
     [undefined, [{ text: "a" }], "broken"]
   ]

@@ -158,7 +158,10 @@ it("reads the finish reason by one table", () => {
     ["insufficient_system_resource", "overloaded"],
     ["network_error", "network"],
     ["error", "server"],
-    ["new_reason", "broken"]
+    ["new_reason", "stop"],
+    ["content_blocked_by_policy", "content_filter"],
+    ["output_limit_reached", "length"],
+    ["backend_error", "broken"]
   ]
   for (const [reason, expected] of cases) {
     const frames = [chunk({ content: "a" }), ending(reason), chunk({}, { finish_reason: null }), "[DONE]"]
