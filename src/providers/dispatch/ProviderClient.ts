@@ -16,7 +16,7 @@ import { transcriptionProtocols } from "../protocols/Protocols.ts"
 import { type OptionalExtra, refusedExtra, withoutExtras } from "../protocols/shared/OptionalExtras.ts"
 import { type Exchange, HttpTransport } from "../transport/HttpTransport.ts"
 import type { Timeouts } from "../transport/Timeouts.ts"
-import { type Lesson, makeAccountLessons, isPathMissing } from "./AccountLessons.ts"
+import { type Limitation, makeAccountLimitations, isPathMissing } from "./AccountLimitations.ts"
 import * as ChatTranscription from "./ChatTranscription.ts"
 import * as EventPull from "./EventPull.ts"
 import { conforming } from "./JsonAnswer.ts"
@@ -75,7 +75,7 @@ const preparationOf = (catalog: Catalog["Service"], protocols: ProviderClientOpt
     target: Target,
     input: ChatCallInput,
     stream: boolean,
-    known: ReadonlySet<Lesson>
+    known: ReadonlySet<Limitation>
   ) {
     const { protocol: declared } = target.endpoint
     if (isTranscription(declared)) return yield* Effect.die(`${target.endpoint.id} only transcribes and cannot chat`)
@@ -104,7 +104,7 @@ const preparationOf = (catalog: Catalog["Service"], protocols: ProviderClientOpt
 const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClientOptions) {
   const catalog = yield* Catalog
   const transport = yield* HttpTransport
-  const lessons = makeAccountLessons()
+  const limitations = makeAccountLimitations()
   const { accountFor, prepare } = preparationOf(catalog, protocols)
 
   const completed = Effect.fnUntraced(function* ({ call, exchange, protocol }: PreparedCall) {
@@ -115,10 +115,10 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
   })
 
   const complete = (target: Target, input: ChatCallInput) =>
-    lessons.heeding(target, {
+    limitations.callWithin(target, {
       prepare: (known) => prepare(target, input, false, known),
       run: completed,
-      lessonOf
+      limitationIn
     })
 
   const opened = Effect.fnUntraced(function* (prepared: PreparedCall) {
@@ -134,7 +134,11 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
   })
 
   const stream = (target: Target, input: ChatCallInput) =>
-    lessons.heeding(target, { prepare: (known) => prepare(target, input, true, known), run: opened, lessonOf })
+    limitations.callWithin(target, {
+      prepare: (known) => prepare(target, input, true, known),
+      run: opened,
+      limitationIn
+    })
 
   const open = (target: Target, input: ChatCallInput) =>
     (canStream(target.endpoint, usedFeatures(input.request))
@@ -188,8 +192,8 @@ const logUnknownReason = ({ origin }: WireCall, events: ReadonlyArray<Completion
       )
 }
 
-/** What a failure teaches about the account, if it teaches anything. */
-const lessonOf = (failure: Failure, { exchange, protocolName }: PreparedCall): Lesson | undefined => {
+/** The limitation of the account that a failure shows, if it shows one. */
+const limitationIn = (failure: Failure, { exchange, protocolName }: PreparedCall): Limitation | undefined => {
   const { account, wire } = exchange
   // A provider's own server has the path. An operator may have put another server in its place.
   const isOtherServer = account.baseUrl !== account.provider.baseUrl
@@ -197,5 +201,5 @@ const lessonOf = (failure: Failure, { exchange, protocolName }: PreparedCall): L
   return refusedExtra(failure, wire.body)
 }
 
-const extrasIn = (known: ReadonlySet<Lesson>): ReadonlyArray<OptionalExtra> =>
-  [...known].filter((lesson) => lesson !== "no Responses API")
+const extrasIn = (known: ReadonlySet<Limitation>): ReadonlyArray<OptionalExtra> =>
+  [...known].filter((limitation) => limitation !== "no Responses API")

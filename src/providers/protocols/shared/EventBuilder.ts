@@ -83,9 +83,7 @@ export const makeEventBuilder = (
   let stopped = false
   const toolCalls: Array<BuiltToolCall> = []
   const filter = localStops.length === 0 ? passThrough : stopAt(localStops, () => (stopped = true))
-
   let visibleLength = 0
-
   const limit = localLimit === undefined ? undefined : tokenLimit(localLimit)
   const appendVisible = (whole: string): void => {
     const text = limit === undefined ? whole : limit.cut(whole)
@@ -126,8 +124,8 @@ export const makeEventBuilder = (
     argumentsOf: (index) => toolCalls[index]?.arguments ?? "",
     toolCallId: (index) => toolCalls[index]?.id ?? "",
     setUsage: (usage) => {
-      if (usage === undefined || !isBelievable(usage)) return
-      events.push({ type: "usage", usage: limit === undefined ? usage : limit.charged(usage) })
+      if (usage !== undefined && isBelievable(usage))
+        events.push({ type: "usage", usage: limit?.charged(usage) ?? usage })
     },
     setResponseId: (id) => (responseId ||= id ?? ""),
     setUnknownReason: (word) => (unknownWord = word.slice(0, maxUnknownWordLength)),

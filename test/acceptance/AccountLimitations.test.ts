@@ -83,7 +83,7 @@ describeWithFakeProvider("An account that may not stream a model", (it) => {
 })
 
 describeWithFakeProvider("A refusal that stays without the extra", (it) => {
-  it.effect("teaches nothing and is reported", () =>
+  it.effect("is not remembered, and is reported", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
       const message = "Tool `reasoning summary` is odd"

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 
-import { isPathMissing, makeAccountLessons } from "../../../src/providers/dispatch/AccountLessons.ts"
+import { isPathMissing, makeAccountLimitations } from "../../../src/providers/dispatch/AccountLimitations.ts"
 import { classifyError, classifyResponse } from "../../../src/providers/protocols/shared/ErrorClassifier.ts"
 import { refusedExtra, withoutExtras } from "../../../src/providers/protocols/shared/OptionalExtras.ts"
 import { targetOf } from "./FakeTargets.ts"
@@ -12,19 +12,19 @@ const failureOf = (status: number, body: unknown) =>
 
 const reported = (message: string, more: object = {}) => ({ error: { message, ...more } })
 
-describe("Lessons about an account", () => {
+describe("Limitations of an account", () => {
   it.effect("hold for all its endpoints or for one, and are forgotten after an hour", () =>
     Effect.gen(function* () {
-      const lessons = makeAccountLessons()
+      const limitations = makeAccountLimitations()
       const target = targetOf("a")
       const sibling = { ...target, endpoint: { ...targetOf("b").endpoint, provider: target.endpoint.provider } }
-      yield* lessons.learn(target, "reasoning summary")
-      yield* lessons.learn(target, "stream")
-      assert.sameMembers([...(yield* lessons.known(target))], ["reasoning summary", "stream"])
-      assert.sameMembers([...(yield* lessons.known(sibling))], ["reasoning summary"])
-      assert.sameMembers([...(yield* lessons.known(targetOf("c")))], [])
+      yield* limitations.remember(target, "reasoning summary")
+      yield* limitations.remember(target, "stream")
+      assert.sameMembers([...(yield* limitations.known(target))], ["reasoning summary", "stream"])
+      assert.sameMembers([...(yield* limitations.known(sibling))], ["reasoning summary"])
+      assert.sameMembers([...(yield* limitations.known(targetOf("c")))], [])
       yield* TestClock.adjust("1 hour")
-      assert.strictEqual((yield* lessons.known(target)).size, 0)
+      assert.strictEqual((yield* limitations.known(target)).size, 0)
     })
   )
 
