@@ -1,9 +1,11 @@
 /**
  * The audit of all money, from one consistent snapshot of the database: accounts against their entries, holds against
- * the gateways that must end them, and the charge of every request against its receipt and the price that was in force.
+ * the gateways that must end them, and every charge against what it was computed from, its receipt, and the price that
+ * was in force.
  *
- * It writes nothing and takes no locks, so it can run while gateways work. A charge without a receipt is reported but
- * does not count as a difference: a gateway that is killed may lose a receipt, and no charge depends on one.
+ * It writes nothing and takes no locks, so it can run while gateways work. A charge of an earlier version that has
+ * neither facts nor a receipt is reported but does not count as a difference: a gateway of such a version that was
+ * killed may have lost a receipt, and no charge depended on one.
  */
 import { Effect, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -1,13 +1,17 @@
 /**
- * Checks the money of one request: its receipt, its charges and its hold are compared with each other and with the
- * price that was in force. Pure. A charge is recomputed from the usage on the receipt and the stored price alone.
+ * Checks the money of one request: its charges with their facts, its receipt and its hold are compared with each other
+ * and with the price that was in force. Pure. A charge is recomputed from the usage that is stored with it and the
+ * stored price alone; one of an earlier version, which has no facts, from the usage on the receipt.
+ *
+ * A receipt that shows no charge is that of a try that failed. Another try of the same request, under the same
+ * Idempotency-Key, may have been charged, and then the charge explains itself.
  */
 import { billedMillis, costOf, type Price, type Rates, ratesFor } from "../catalog/Price.ts"
 import type { OrganizationId, RequestId } from "../domain/Ids.ts"
 import { type Picodollars, zero } from "../domain/Money.ts"
 import { promptTokens } from "../domain/Usage.ts"
 import { chargeForDelivered } from "../ledger/Pricing.ts"
-import type { Receipt } from "../receipts/Receipt.ts"
+import type { ChargeFacts, Receipt } from "../receipts/Receipt.ts"
 
 /**
  * Each way in which the books can be wrong, and what it means. The names are part of the output of `tollgate ledger
@@ -18,7 +22,8 @@ export const checks = {
   stray_hold: "an open hold has outlived its lifetime and its gateway",
   ended_hold: "a request has ended and its hold is still open",
   unreadable_receipt: "a receipt cannot be read",
-  unknown_price: "no readable price is stored for a receipt's catalog version and endpoint",
+  unknown_price: "no readable price is stored for the catalog version and endpoint of a receipt or charge",
+  charge_facts: "a charge is not the cost of what is stored with it, at the price in force",
   receipt_rates: "a receipt's rates are not those that were in force",
   receipt_time: "the time billed on a receipt is not the length of its audio under the price in force",
   receipt_cost: "a receipt's cost is not the cost of its usage at the price in force",
@@ -27,7 +32,7 @@ export const checks = {
   unowed_charge: "a receipt shows no charge, but the journal has one",
   repeated_charge: "a request is charged more than once",
   misplaced_charge: "a request is charged to an organization that did not make it",
-  unexplained_charge: "a charge has no receipt to explain it"
+  unexplained_charge: "a charge has neither facts nor a receipt to explain it"
 } as const
 
 export type CheckName = keyof typeof checks
@@ -44,6 +49,10 @@ export interface Finding {
 export interface Charge {
   readonly organization: OrganizationId
   readonly amount: Picodollars
+  /** What it was computed from; `none` in entries of earlier versions. */
+  readonly facts: ChargeFacts | "none" | "unreadable"
+  /** The price that was in force, if one is stored and the facts name one. */
+  readonly price: Price | undefined
 }
 
 /** All that is stored about one request. */
@@ -68,12 +77,31 @@ export const checkRequest = (records: RequestRecords): ReadonlyArray<Finding> =>
   const { charges, holds, request } = records
   const organization = records.organization ?? charges[0]?.organization ?? holds[0]
   if (organization === undefined) return []
-  return [...receiptFaults(records), ...journalFaults(records)].map((fault) => ({
+  return [...charges.flatMap(chargeFaults), ...receiptFaults(records), ...journalFaults(records)].map((fault) => ({
     ...fault,
     organization,
     request
   }))
 }
+
+/** Recomputes a charge from its facts. */
+const chargeFaults = ({ amount, facts, price }: Charge): ReadonlyArray<Fault> => {
+  if (facts === "none") return []
+  if (facts === "unreadable") return [{ check: "charge_facts", expected: "readable facts" }]
+  if (price === undefined) return [{ check: "unknown_price", found: priceNameOf(facts) }]
+  const time = billedMillis(price, facts.audio?.millis ?? 0)
+  if (time !== facts.usage.audioMillis)
+    return [{ check: "charge_facts", expected: formatMillis(time), found: formatMillis(facts.usage.audioMillis) }]
+  const cost = costOfUsage(price, facts)
+  return cost === amount ? [] : [{ check: "charge_facts", expected: String(cost), found: String(amount) }]
+}
+
+/** What this usage costs, depending on who ended the request. */
+const costOfUsage = (
+  price: Price,
+  { held, outcome, usage }: Pick<ChargeFacts, "held" | "outcome" | "usage">
+): Picodollars =>
+  outcome === "client_left" ? chargeForDelivered({ price, held, delivered: usage }) : costOf(price, usage)
 
 /** Compares the usage, the rates and the cost on the receipt with the price in force. */
 function* receiptFaults({ price, receipt }: RequestRecords): Generator<Fault> {
@@ -91,10 +119,7 @@ function* receiptFaults({ price, receipt }: RequestRecords): Generator<Fault> {
   const time = billedMillis(price, receipt.audio?.millis ?? 0)
   if (time !== usage.audioMillis)
     yield { check: "receipt_time", expected: formatMillis(time), found: formatMillis(usage.audioMillis) }
-  const expectedCost =
-    receipt.outcome === "client_left"
-      ? chargeForDelivered({ price, held: receipt.held, delivered: usage })
-      : costOf(price, usage)
+  const expectedCost = costOfUsage(price, { ...receipt, usage })
   if (expectedCost !== cost) yield { check: "receipt_cost", expected: String(expectedCost), found: String(cost) }
 }
 
@@ -107,19 +132,19 @@ function* journalFaults({ charges, holds, receipt, settling }: RequestRecords): 
   if (receipt === "unreadable") return
   const amount = String(charge?.amount)
   if (receipt === "none") {
-    if (charge !== undefined && !settling) yield { check: "unexplained_charge", found: amount }
+    if (charge?.facts === "none" && !settling) yield { check: "unexplained_charge", found: amount }
   } else if (charge === undefined) {
     if (receipt.usage !== undefined && !settling) yield { check: "missing_charge", expected: String(receipt.cost) }
   } else if (charge.organization !== organization) {
     yield { check: "misplaced_charge", expected: receipt.organization, found: charge.organization }
   } else if (receipt.usage === undefined) {
-    yield { check: "unowed_charge", found: amount }
+    if (charge.facts === "none") yield { check: "unowed_charge", found: amount }
   } else if (charge.amount !== receipt.cost) {
     yield { check: "charge_amount", expected: String(receipt.cost), found: amount }
   }
 }
 
-const priceNameOf = ({ catalogVersion, served }: Receipt): string =>
+const priceNameOf = ({ catalogVersion, served }: Pick<Receipt, "catalogVersion" | "served">): string =>
   `${served?.endpoint ?? "no endpoint"} in catalog ${catalogVersion}`
 
 const formatMillis = (millis: number | undefined): string => (millis === undefined ? "none" : `${millis} ms`)

@@ -9,9 +9,9 @@ import { organizationId, requestId } from "../domain/Ids.ts"
 import { picodollars } from "../domain/Money.ts"
 import { leaseLifetime } from "../ledger/Lease.ts"
 import { decodePrice } from "../receipts/PriceList.ts"
-import { decodeReceipt } from "../receipts/StoredReceipt.ts"
+import { decodeChargeFacts, decodeReceipt } from "../receipts/StoredReceipt.ts"
 import { pagesByKey } from "../sql/Pages.ts"
-import type { RequestRecords } from "./RequestChecks.ts"
+import type { Charge, RequestRecords } from "./RequestChecks.ts"
 
 /** Requests in one page. A receipt takes a few kilobytes. */
 const pageSize = 500
@@ -19,12 +19,19 @@ const pageSize = 500
 /** For how long after the end of a request its records may be incomplete while a gateway is running. */
 const settlingMillis = Duration.toMillis("1 minute")
 
+interface ChargeRow {
+  readonly organization: string
+  readonly amount: string
+  readonly facts: unknown
+  readonly price: unknown
+}
+
 interface Row {
   readonly id: string
   readonly organization_id: string | null
   readonly receipt: unknown
   readonly price: unknown
-  readonly charges: ReadonlyArray<{ readonly organization: string; readonly amount: string }> | null
+  readonly charges: ReadonlyArray<ChargeRow> | null
   readonly holds: ReadonlyArray<string> | null
   /** Milliseconds since 1970, by the database's clock. */
   readonly now: number
@@ -56,19 +63,26 @@ const readPage = Effect.fnUntraced(function* (after: string) {
       ORDER BY id
       LIMIT ${pageSize}
     )
-    SELECT page.id, request_log.organization_id, receipt, price, charges, holds, charged_at,
+    SELECT page.id, request_log.organization_id, receipt, price_list.price, charges, holds, charged_at,
       extract(epoch FROM now())::float8 * 1000 AS now,
       EXISTS (SELECT 1 FROM gateway_lease WHERE heartbeat_at > now() - ${leaseLifetime}::interval) AS running
     FROM page
     LEFT JOIN request_log USING (id)
     LEFT JOIN price_list
-      ON catalog_version = receipt->>'catalogVersion' AND endpoint = receipt->'served'->>'endpoint'
+      ON catalog_version = receipt->>'catalogVersion' AND price_list.endpoint = receipt->'served'->>'endpoint'
     CROSS JOIN LATERAL (
       SELECT extract(epoch FROM max(at))::float8 * 1000 AS charged_at,
         jsonb_agg(
-          jsonb_build_object('organization', organization_id, 'amount', (-amount)::text) ORDER BY organization_id
+          jsonb_build_object(
+            'organization', organization_id, 'amount', (-amount)::text, 'facts', facts, 'price', price_in_force.price
+          )
+          ORDER BY organization_id
         ) AS charges
-      FROM credit_entry WHERE credit_entry.id = page.id AND kind = 'charge'
+      FROM credit_entry
+      LEFT JOIN price_list AS price_in_force
+        ON price_in_force.catalog_version = facts->>'catalogVersion'
+          AND price_in_force.endpoint = facts->'served'->>'endpoint'
+      WHERE credit_entry.id = page.id AND kind = 'charge'
     ) AS journal
     CROSS JOIN LATERAL (
       SELECT jsonb_agg(organization_id) AS holds FROM credit_hold WHERE credit_hold.id = page.id
@@ -76,20 +90,28 @@ const readPage = Effect.fnUntraced(function* (after: string) {
     ORDER BY page.id`
 })
 
+const readPrice = (price: unknown) =>
+  price === null ? Effect.succeed(undefined) : Effect.orElseSucceed(decodePrice(price), () => undefined)
+
+const chargeOf = Effect.fnUntraced(function* ({ amount, facts, organization, price }: ChargeRow) {
+  return {
+    organization: organizationId(organization),
+    amount: picodollars(BigInt(amount)),
+    facts: facts === null ? "none" : yield* Effect.orElseSucceed(decodeChargeFacts(facts), () => "unreadable" as const),
+    price: yield* readPrice(price)
+  } satisfies Charge
+})
+
 const recordsOf = Effect.fnUntraced(function* (row: Row) {
   const receipt =
     row.receipt === null ? "none" : yield* Effect.orElseSucceed(decodeReceipt(row.receipt), () => "unreadable" as const)
-  const price = row.price === null ? undefined : yield* Effect.orElseSucceed(decodePrice(row.price), () => undefined)
   const endedAt = typeof receipt === "object" ? receipt.atMillis + receipt.durationMillis : 0
   return {
     request: requestId(row.id),
     organization: row.organization_id === null ? undefined : organizationId(row.organization_id),
     receipt,
-    price,
-    charges: (row.charges ?? []).map(({ amount, organization }) => ({
-      organization: organizationId(organization),
-      amount: picodollars(BigInt(amount))
-    })),
+    price: yield* readPrice(row.price),
+    charges: yield* Effect.forEach(row.charges ?? [], chargeOf),
     holds: (row.holds ?? []).map((organization) => organizationId(organization)),
     settling: row.running && Math.max(endedAt, row.charged_at ?? 0) > row.now - settlingMillis
   } satisfies RequestRecords

@@ -10,6 +10,7 @@ import type { SqlError } from "effect/sql"
 import type { OrganizationId, RequestId } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
 import { Database } from "../sql/Database.ts"
+import { type Charge, findCharges } from "./Charge.ts"
 import { bookEntries, lockAccounts, releasedChanges, releaseHolds, writeAccounts } from "./MoneySql.ts"
 
 export interface HoldRow {
@@ -22,17 +23,17 @@ export interface SettlementRow {
   readonly id: RequestId
   readonly organization: OrganizationId
   /** `undefined` is a refund: the hold is released and nothing is booked. */
-  readonly charge: Picodollars | undefined
+  readonly charge: Charge | undefined
 }
 
 /** How long a hold may stay open, as a PostgreSQL interval: longer than any request is allowed to last. */
 export const holdLifetime = "1 hour"
 
 /*
- * Parameters: $1 to $3 settlements (id, organization, charge or NULL), $4 to $6 holds (id, organization, amount),
- * $7 the gateway. `MoneySql` describes `account`, `locked`, `released` and `written`.
+ * Parameters: $1 to $3 and $8 settlements (id, organization, charge or NULL, facts or NULL), $4 to $6 holds (id,
+ * organization, amount), $7 the gateway. `MoneySql` describes `account`, `locked`, `released` and `written`.
  *
- * charged   Books each charge unless its id is booked already.
+ * charged   Books each charge with its facts, unless its id is booked already.
  * returned  What the settlements change per organization: a charge takes from the balance, a release gives back.
  * turn      For every hold the balance `before` it: the account, everything returned, and all earlier holds of this
  *           batch. Position 0 is what an organization starts from. Amounts are not negative, so `before` only falls,
@@ -44,8 +45,8 @@ export const holdLifetime = "1 hour"
  */
 const statement = `
 WITH ${lockAccounts("= ANY ($2::uuid[] || $5::uuid[])")}, charged AS (${bookEntries(`
-  SELECT id, organization_id, 'charge', -charge
-  FROM unnest($1::uuid[], $2::uuid[], $3::bigint[]) AS settlement (id, organization_id, charge)
+  SELECT id, organization_id, 'charge', -charge, facts::jsonb
+  FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $8::text[]) AS settlement (id, organization_id, charge, facts)
   WHERE charge IS NOT NULL AND (SELECT accounts FROM locked) > 0`)}
 ), ${releaseHolds("= ANY ($1::uuid[])")}, returned AS MATERIALIZED (
   SELECT organization_id, amount AS balance, 0::bigint AS held FROM charged
@@ -77,11 +78,17 @@ WITH ${lockAccounts("= ANY ($2::uuid[] || $5::uuid[])")}, charged AS (${bookEntr
   "SELECT organization_id, balance, held FROM returned",
   "SELECT organization_id, -amount, amount FROM taken"
 ])}
-SELECT string_agg(position::text, ',') AS refused FROM turn
+SELECT string_agg(position::text, ',') AS refused, (SELECT count(*) FROM charged)::int AS booked FROM turn
 WHERE position > 0 AND NOT coalesce(before > 0, false)`
 
 /** An array parameter as text, which the driver sends unchanged. UUIDs and integers need no quotes. */
 const list = (values: ReadonlyArray<string | bigint>): string => `{${values.join(",")}}`
+
+/**
+ * JSON as an element of an array parameter. PostgreSQL reads such an element as it reads a JSON string, except for the
+ * escapes of control characters, which JSON itself does not contain.
+ */
+const quoted = (json: string | undefined): string => (json === undefined ? "NULL" : JSON.stringify(json))
 
 export interface Batch {
   /** The id under which the holds are stored. */
@@ -90,23 +97,33 @@ export interface Batch {
   readonly holds: ReadonlyArray<HoldRow>
 }
 
+export interface Written {
+  /** The indexes of the holds that were refused. */
+  readonly refused: ReadonlySet<number>
+  /** How many charges were booked; the ids of the others had one already. */
+  readonly booked: number
+}
+
 /** The statements of group commit, over the ledger's own connections. */
 export const makeBatchStatement = Effect.gen(function* () {
   const { ledger } = yield* Database
 
-  /** Writes a batch; returns the indexes of the holds that were refused. */
-  const write = (batch: Batch): Effect.Effect<ReadonlySet<number>, SqlError.SqlError> =>
+  const write = (batch: Batch): Effect.Effect<Written, SqlError.SqlError> =>
     Effect.map(
-      ledger.unsafe<{ readonly refused: string | null }>(statement, [
+      ledger.unsafe<{ readonly refused: string | null; readonly booked: number }>(statement, [
         list(batch.settlements.map((row) => row.id)),
         list(batch.settlements.map((row) => row.organization)),
-        list(batch.settlements.map((row) => row.charge ?? "NULL")),
+        list(batch.settlements.map((row) => row.charge?.amount ?? "NULL")),
         list(batch.holds.map((row) => row.id)),
         list(batch.holds.map((row) => row.organization)),
         list(batch.holds.map((row) => row.amount)),
-        batch.gateway
+        batch.gateway,
+        list(batch.settlements.map((row) => quoted(row.charge?.facts)))
       ]),
-      ([row]) => new Set(row?.refused?.split(",").map((position) => Number(position) - 1))
+      ([row]) => ({
+        refused: new Set(row?.refused?.split(",").map((position) => Number(position) - 1)),
+        booked: row?.booked ?? 0
+      })
     )
 
   /** Which of these holds are in the database. */
@@ -116,5 +133,5 @@ export const makeBatchStatement = Effect.gen(function* () {
       (rows) => new Set(rows.map((row) => row.id))
     )
 
-  return { write, findHolds }
+  return { write, findHolds, findCharges: (ids: ReadonlyArray<RequestId>) => findCharges(ledger, ids) }
 })

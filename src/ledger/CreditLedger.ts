@@ -10,6 +10,7 @@ import { type HeldRequestId, heldRequestId, type OrganizationId, type RequestId 
 import { maximum, type Picodollars, picodollars, zero } from "../domain/Money.ts"
 import type { Database } from "../sql/Database.ts"
 import { isOutOfRange } from "../sql/SqlState.ts"
+import { type Charge, findCharges } from "./Charge.ts"
 import * as GroupCommit from "./GroupCommit.ts"
 import * as Lease from "./Lease.ts"
 import { amountOutOfRange, insufficientCredits, type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
@@ -21,11 +22,20 @@ import * as Sweeper from "./Sweeper.ts"
 export interface Hold {
   readonly request: HeldRequestId
   readonly amount: Picodollars
+  /** What an earlier try of the same request was charged. Then nothing is held, and nothing more is charged. */
+  readonly charged?: Charge
   /**
-   * Charges the request exactly once; the first amount counts. Returns when the charge is durable or after about a
-   * second, whichever comes first; the charge is retried for as long as the process lives.
+   * Charges the request exactly once; the first amount counts, with its facts. Returns when the charge is durable or
+   * after about a second, whichever comes first; the charge is retried for as long as the process lives.
    */
-  readonly settle: (actual: Picodollars) => Effect.Effect<void>
+  readonly settle: (actual: Picodollars, facts?: string) => Effect.Effect<Settled>
+}
+
+export interface Settled {
+  /** What the request is charged: what was asked for, or the charge of an earlier try of it. */
+  readonly charge: Charge
+  /** Absent once the charge is durable. Until then, it waits for the charge that is booked in the end. */
+  readonly pending?: Effect.Effect<Charge>
 }
 
 /** The amounts of an account, in picodollars. Their sum is the sum of its journal entries. */
@@ -39,6 +49,8 @@ interface HoldOptions {
   readonly request: RequestId
   readonly organization: OrganizationId
   readonly amount: Picodollars
+  /** An earlier try of the request may have been charged under the same id. This costs a statement of its own. */
+  readonly mayBeCharged?: boolean
 }
 
 interface GrantOptions {
@@ -74,27 +86,39 @@ export class CreditLedger extends Context.Service<
       const writes = yield* GroupCommit.openGroupCommit(gateway)
       yield* Sweeper.runSweeper(gateway, writes)
 
-      const hold = Effect.fnUntraced(function* ({ request, organization, amount }: HoldOptions) {
+      /** In place of a hold, if an earlier try of the request was charged. */
+      const chargedHold = Effect.fnUntraced(function* ({ organization, request }: HoldOptions) {
+        const found = yield* withinTimeout(findCharges(sql, [request]))
+        const charged = found(request, organization)
+        return charged && paidHold(heldRequestId(request), charged)
+      })
+
+      const hold = Effect.fnUntraced(function* (options: HoldOptions) {
+        const { request, organization, amount } = options
+        const paid = options.mayBeCharged === true ? yield* chargedHold(options) : undefined
+        if (paid !== undefined) return paid
         if (amount < 0n) return yield* Effect.die(new Error(`A hold cannot be ${amount} picodollars`))
         if (amount > maximum) return yield* amountOutOfRange()
         const pending = newPendingHold({ id: request, organization, amount })
         let settlement: PendingSettlement | undefined
-        const end = (charge: Picodollars | undefined): Effect.Effect<void> =>
+        const end = (charge: Charge | undefined): Effect.Effect<PendingSettlement> =>
           Effect.suspend(() => {
-            settlement ??= writes.settle({ id: request, organization, charge })
-            return Deferred.await(settlement.acknowledged)
+            const ended = (settlement ??= writes.settle({ id: request, organization, charge }))
+            return Effect.as(Deferred.await(ended.acknowledged), ended)
           })
         // The refund is registered before the hold is taken: wherever the caller is interrupted, closing its scope
         // releases what was granted.
         yield* Effect.addFinalizer(() =>
-          Effect.suspend(() => (pending.state === "granted" && settlement === undefined ? end(undefined) : Effect.void))
+          Effect.suspend(() =>
+            pending.state === "granted" && settlement === undefined ? Effect.asVoid(end(undefined)) : Effect.void
+          )
         )
         const granted = yield* writes.hold(pending)
         if (!granted) return yield* insufficientCredits()
-        const settle = (actual: Picodollars): Effect.Effect<void> =>
+        const settle = (actual: Picodollars, facts?: string): Effect.Effect<Settled> =>
           actual < 0n || actual > maximum
             ? Effect.die(new Error(`A charge cannot be ${actual} picodollars`))
-            : end(actual)
+            : Effect.flatMap(end({ amount: actual, ...(facts !== undefined && { facts }) }), settledOf)
         return { request: heldRequestId(request), amount, settle } satisfies Hold
       })
 
@@ -117,6 +141,21 @@ export class CreditLedger extends Context.Service<
   )
 }
 
+const paidHold = (request: HeldRequestId, charged: Charge): Hold => {
+  const settled = Effect.succeed<Settled>({ charge: charged })
+  return { request, amount: zero, charged, settle: () => settled }
+}
+
+/** Nothing is charged for a hold that was refunded before it was settled. */
+const nothing: Charge = { amount: zero }
+
+const settledOf = ({ booked, row }: PendingSettlement): Effect.Effect<Settled> => {
+  const charge = Effect.map(Deferred.await(booked), (charged) => charged ?? nothing)
+  return Deferred.isDoneUnsafe(booked)
+    ? Effect.map(charge, (charged) => ({ charge: charged }))
+    : Effect.succeed({ charge: row.charge ?? nothing, pending: charge })
+}
+
 /** How long `grant`, `balance` and the last sweep wait for the database. */
 const databaseTimeout = "5 seconds"
 
@@ -127,7 +166,7 @@ const databaseTimeout = "5 seconds"
  * computed on the way because it must fit into a BIGINT as well, or the holds could not be given back.
  */
 const grantStatement = `
-WITH entry AS (${bookEntries("VALUES ($1::uuid, $2::uuid, 'grant', $3::bigint)")}
+WITH entry AS (${bookEntries("VALUES ($1::uuid, $2::uuid, 'grant', $3::bigint, NULL::jsonb)")}
 )
 INSERT INTO credit_account (organization_id, balance)
 SELECT organization_id, amount FROM entry

@@ -83,13 +83,20 @@ const makeCommit = Effect.fnUntraced(function* (gateway: string, writes: Pending
     const needed = batch.filter((write) => writes.isStillNeeded(write))
     const settlements = needed.filter((write) => write._tag === "Settlement")
     const holds = needed.filter((write) => write._tag === "Hold")
-    const refused = yield* statement.write({
+    const written = yield* statement.write({
       gateway,
       settlements: settlements.map((settlement) => settlement.row),
       holds: holds.map((hold) => hold.row)
     })
-    for (const settlement of settlements) writes.completeSettlement(settlement)
-    for (const [index, hold] of holds.entries()) writes.answerHold(hold, !refused.has(index))
+    const charged = settlements.filter(({ row }) => row.charge !== undefined)
+    // An id that had a charge keeps it: one of an earlier try, or this one, if the answer to its statement was lost.
+    const earlier =
+      written.booked < charged.length ? yield* statement.findCharges(charged.map(({ row }) => row.id)) : undefined
+    for (const settlement of settlements) {
+      const { charge, id, organization } = settlement.row
+      writes.completeSettlement(settlement, (charge && earlier?.(id, organization)) ?? charge)
+    }
+    for (const [index, hold] of holds.entries()) writes.answerHold(hold, !written.refused.has(index))
   })
 
   const commit = (pending: ReadonlyArray<PendingWrite>, attempt: number): Effect.Effect<void> =>

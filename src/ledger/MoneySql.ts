@@ -23,11 +23,11 @@ export const lockAccounts = (organizationCondition: string): string => `account 
 )`
 
 /**
- * Adds rows of (id, organization, kind, amount) to the journal. An id that is booked already is left as it is, and only
- * the rows that this statement inserted are returned, so only they move money.
+ * Adds rows of (id, organization, kind, amount, facts) to the journal. An id that is booked already is left as it is,
+ * and only the rows that this statement inserted are returned, so only they move money.
  */
 export const bookEntries = (rows: string): string => `
-  INSERT INTO credit_entry (id, organization_id, kind, amount)
+  INSERT INTO credit_entry (id, organization_id, kind, amount, facts)
   ${rows}
   ON CONFLICT DO NOTHING
   RETURNING organization_id, amount`

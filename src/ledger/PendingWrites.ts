@@ -8,6 +8,7 @@ import { type Cause, type Clock, Deferred, Duration, Effect, Queue } from "effec
 
 import type { RequestId } from "../domain/Ids.ts"
 import type { HoldRow, SettlementRow } from "./BatchStatement.ts"
+import type { Charge } from "./Charge.ts"
 import { type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
 
 /** The most writes in one batch. */
@@ -34,6 +35,8 @@ export interface PendingSettlement {
   readonly row: SettlementRow
   /** Done when the settlement is durable, or when its caller has waited for long enough. */
   readonly acknowledged: Deferred.Deferred<void>
+  /** Done when the settlement is durable, with the charge that is booked. */
+  readonly booked: Deferred.Deferred<Charge | undefined>
   /** When its caller stops waiting, in milliseconds since 1970. */
   readonly deadline: number
 }
@@ -53,7 +56,7 @@ export const newPendingHold = (row: HoldRow): PendingHold => ({
 export const describeWrite = (write: PendingWrite) => ({
   request: write.row.id,
   organization: write.row.organization,
-  ...(write._tag === "Settlement" && { charge: write.row.charge?.toString() ?? "refund" })
+  ...(write._tag === "Settlement" && { charge: write.row.charge?.amount.toString() ?? "refund" })
 })
 
 export class PendingWrites {
@@ -89,7 +92,8 @@ export class PendingWrites {
   /** Queues a settlement. It stays pending until it is durable. */
   settle(row: SettlementRow): PendingSettlement {
     const deadline = this.clock.currentTimeMillisUnsafe() + settlementTimeoutMillis
-    const settlement: PendingSettlement = { _tag: "Settlement", row, acknowledged: Deferred.makeUnsafe(), deadline }
+    const [acknowledged, booked] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<Charge | undefined>()]
+    const settlement: PendingSettlement = { _tag: "Settlement", row, acknowledged, booked, deadline }
     this.open.set(row.id, settlement)
     if (Queue.offerUnsafe(this.queue, settlement)) this.waitingSettlements.add(settlement)
     else Deferred.doneUnsafe(settlement.acknowledged, logUnwritten(settlement))
@@ -133,10 +137,11 @@ export class PendingWrites {
     hold.answer(answer)
   }
 
-  /** A settlement is in the database. */
-  completeSettlement(settlement: PendingSettlement): void {
+  /** A settlement is in the database, which has booked `charge` for its request. */
+  completeSettlement(settlement: PendingSettlement, charge: Charge | undefined): void {
     this.waitingSettlements.delete(settlement)
     this.open.delete(settlement.row.id)
+    Deferred.doneUnsafe(settlement.booked, Effect.succeed(charge))
     Deferred.doneUnsafe(settlement.acknowledged, Effect.void)
   }
 

@@ -40,6 +40,16 @@ export interface RoutingFeatures {
   readonly session?: string
 }
 
+/**
+ * What a charge was computed from, and for whom. It is stored in the journal with the charge itself, so it is there
+ * whenever the charge is, also if the gateway died before it could store the receipt.
+ */
+export type ChargeFacts = Omit<
+  Receipt,
+  "id" | "organization" | "routing" | "attempts" | "rates" | "cost" | "served" | "usage"
+> &
+  Required<Pick<Receipt, "served" | "usage">>
+
 /** The receipt of one request, whether it was charged or not. */
 export interface Receipt {
   readonly id: RequestId

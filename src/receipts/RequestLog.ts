@@ -1,7 +1,8 @@
 /**
- * The log of requests: one receipt for each. A receipt explains a charge, but no charge depends on it. The rule:
- * writing the log never delays or fails a request. Receipts wait in a bounded queue; those that find it full are
- * counted and lost.
+ * The log of requests: one receipt for each. What a charge was computed from is stored with the charge; the log adds
+ * how the request was routed and attempted, and the requests that cost nothing. The rule: writing the log never delays
+ * or fails a request. Receipts wait in a bounded queue, in which they can be found; those that find it full are counted
+ * and lost.
  */
 import {
   type Cause,
@@ -20,9 +21,12 @@ import {
 import { SqlClient } from "effect/sql"
 
 import type { OrganizationId, RequestId } from "../domain/Ids.ts"
+import { picodollars } from "../domain/Money.ts"
 import { isPermanent } from "../sql/SqlState.ts"
+import { chargedReceipt } from "./ChargedReceipt.ts"
+import { decodePrice } from "./PriceList.ts"
 import type { Receipt } from "./Receipt.ts"
-import { decodeReceipt, encodeReceipt } from "./StoredReceipt.ts"
+import { decodeChargeFacts, decodeReceipt, encodeReceipt } from "./StoredReceipt.ts"
 
 const queueCapacity = 10_000
 const maxBatch = 500
@@ -48,7 +52,10 @@ export class RequestLog extends Context.Service<
   {
     /** Queues a receipt, which is normally stored within milliseconds. */
     readonly record: (receipt: Receipt) => Effect.Effect<void>
-    /** The receipt of one request of this organization. */
+    /**
+     * The receipt of one request of this organization: as recorded here and not stored yet, or as stored, or made from
+     * its charge.
+     */
     readonly find: (
       organization: OrganizationId,
       id: RequestId
@@ -58,21 +65,16 @@ export class RequestLog extends Context.Service<
   static readonly layer = Layer.effect(
     RequestLog,
     Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const record = yield* makeRecord
+      const waiting = new WaitingReceipts()
+      const record = yield* makeRecord(waiting)
+      const findStored = yield* makeFindStored
 
       const find = Effect.fn("RequestLog.find")(function* (organization: OrganizationId, id: RequestId) {
-        const rows = yield* sql<{ readonly receipt: unknown }>`
-          SELECT receipt FROM request_log WHERE id = ${id} AND organization_id = ${organization}`.pipe(
-          Effect.mapError((cause) => new RequestLogError({ reason: "Unavailable", cause }))
-        )
-        if (rows[0] === undefined) return Option.none()
-        return yield* decodeReceipt(rows[0].receipt).pipe(
-          Effect.mapBoth({
-            onFailure: (cause) => new RequestLogError({ reason: "Unreadable", cause }),
-            onSuccess: Option.some
-          })
-        )
+        const recorded = waiting.find(organization, id)
+        // One that cost nothing may be of a try that failed after another one was charged.
+        if (recorded?.usage !== undefined) return Option.some(recorded)
+        const stored = yield* findStored(organization, id)
+        return Option.orElse(stored, () => Option.fromUndefinedOr(recorded))
       })
 
       return RequestLog.of({ record, find })
@@ -80,12 +82,73 @@ export class RequestLog extends Context.Service<
   )
 }
 
+interface FoundRow {
+  readonly receipt: unknown
+  readonly amount: bigint | null
+  readonly facts: unknown
+  readonly price: unknown
+}
+
+/** The stored receipt of a request, in accord with its charge if the journal has one. */
+const makeFindStored = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+
+  return Effect.fnUntraced(function* (organization: OrganizationId, id: RequestId) {
+    const [row] = yield* sql<FoundRow>`
+      SELECT receipt, -amount AS amount, facts, price
+      FROM (SELECT ${id}::uuid AS id, ${organization}::uuid AS organization_id) AS asked
+      LEFT JOIN request_log USING (id, organization_id)
+      LEFT JOIN (SELECT * FROM credit_entry WHERE kind = 'charge' AND facts IS NOT NULL) AS charge
+        USING (id, organization_id)
+      LEFT JOIN price_list
+        ON catalog_version = facts->>'catalogVersion' AND endpoint = facts->'served'->>'endpoint'`.pipe(
+      Effect.mapError((cause) => new RequestLogError({ reason: "Unavailable", cause }))
+    )
+    if (row === undefined) return Option.none()
+    return yield* readRow(organization, id, row).pipe(
+      Effect.mapError((cause) => new RequestLogError({ reason: "Unreadable", cause }))
+    )
+  })
+})
+
+const readRow = Effect.fnUntraced(function* (organization: OrganizationId, id: RequestId, row: FoundRow) {
+  const stored = row.receipt === null ? undefined : yield* decodeReceipt(row.receipt)
+  if (row.amount === null) return Option.fromUndefinedOr(stored)
+  const facts = yield* decodeChargeFacts(row.facts)
+  const price = row.price === null ? undefined : yield* decodePrice(row.price)
+  return Option.some(chargedReceipt(stored, { id, organization, amount: picodollars(row.amount), facts, price }))
+})
+
+/** The receipts in the queue and in the batch that is being written, by request. There are at most as many as fit. */
+class WaitingReceipts {
+  private readonly receipts = new Map<RequestId, Receipt>()
+
+  add(receipt: Receipt): void {
+    this.receipts.set(receipt.id, receipt)
+  }
+
+  /** A later receipt of the same request stays. */
+  remove(receipt: Receipt): void {
+    if (this.receipts.get(receipt.id) === receipt) this.receipts.delete(receipt.id)
+  }
+
+  find(organization: OrganizationId, id: RequestId): Receipt | undefined {
+    const found = this.receipts.get(id)
+    return found?.organization === organization ? found : undefined
+  }
+}
+
 /** The queue and its one worker. While a batch is being written, the next one gathers. */
-const makeRecord = Effect.gen(function* () {
+const makeRecord = Effect.fnUntraced(function* (waiting: WaitingReceipts) {
   const store = yield* makeStore
   const queue = yield* Queue.dropping<Receipt, Cause.Done>(queueCapacity)
   const worker = Queue.takeBetween(queue, 1, maxBatch).pipe(
-    Effect.flatMap(store),
+    Effect.flatMap((batch) =>
+      Effect.ensuring(
+        store(batch),
+        Effect.sync(() => batch.forEach((receipt) => waiting.remove(receipt)))
+      )
+    ),
     Effect.forever,
     // The queue ends when the scope closes, once all that it held has been taken.
     Effect.catch(() => Effect.void),
@@ -99,7 +162,10 @@ const makeRecord = Effect.gen(function* () {
     )
   )
   return Effect.fnUntraced(function* (receipt: Receipt) {
-    if (!(yield* Queue.offer(queue, receipt))) yield* reportLost("The queue is full")
+    waiting.add(receipt)
+    if (yield* Queue.offer(queue, receipt)) return
+    waiting.remove(receipt)
+    yield* reportLost("The queue is full")
   })
 })
 

@@ -8,7 +8,7 @@ import { Schema } from "effect"
 
 import * as Ids from "../domain/Ids.ts"
 import { efforts } from "../domain/Reasoning.ts"
-import type { Receipt } from "./Receipt.ts"
+import type { ChargeFacts, Receipt } from "./Receipt.ts"
 
 /** An amount of money as decimal text. */
 export const StoredPicodollars = Schema.BigIntFromString.pipe(Schema.brand("Picodollars"))
@@ -71,10 +71,10 @@ const Usage = Schema.Struct({
   audioMillis: Schema.optionalKey(Schema.Finite)
 })
 
-/** The schema of the stored JSON. A stored receipt that does not decode is reported as unreadable. */
-export const StoredReceipt = Schema.Struct({
-  id: Ids.RequestId,
-  organization: Ids.OrganizationId,
+const Served = Schema.Struct({ model: Ids.ModelId, endpoint: Ids.EndpointId })
+
+/** The fields that a receipt shares with the facts of its charge. */
+const sharedFields = {
   project: Ids.ProjectId,
   environment: Ids.EnvironmentId,
   key: Ids.ApiKeyId,
@@ -87,18 +87,25 @@ export const StoredReceipt = Schema.Struct({
   stream: Schema.Boolean,
   requestedModel: Schema.optionalKey(Schema.String),
   outcome: Schema.String,
-  served: Schema.optionalKey(Schema.Struct({ model: Ids.ModelId, endpoint: Ids.EndpointId })),
+  usageEstimated: Schema.Boolean,
+  catalogVersion: Schema.String,
+  held: StoredPicodollars,
+  durationMillis: Schema.Finite,
+  firstOutputMillis: Schema.optionalKey(Schema.Finite)
+}
+
+/** The schema of the stored JSON. A stored receipt that does not decode is reported as unreadable. */
+export const StoredReceipt = Schema.Struct({
+  ...sharedFields,
+  id: Ids.RequestId,
+  organization: Ids.OrganizationId,
+  served: Schema.optionalKey(Served),
   routing: Schema.optionalKey(Routing),
   attempts: Schema.Array(Attempt),
   adjusted: Schema.optionalKey(Schema.Array(Schema.String)),
   usage: Schema.optionalKey(Usage),
-  usageEstimated: Schema.Boolean,
-  catalogVersion: Schema.String,
   rates: Schema.optionalKey(Schema.Record(Schema.String, StoredPicodollars)),
-  held: StoredPicodollars,
-  cost: StoredPicodollars,
-  durationMillis: Schema.Finite,
-  firstOutputMillis: Schema.optionalKey(Schema.Finite)
+  cost: StoredPicodollars
 }) satisfies Schema.Schema<Receipt>
 
 /** Stands for a character that cannot be stored. */
@@ -116,3 +123,15 @@ export const encodeReceipt = (receipt: Receipt): string => JSON.stringify(receip
 
 /** Decodes what `encodeReceipt` wrote, after the database has parsed the JSON. */
 export const decodeReceipt = Schema.decodeUnknownEffect(StoredReceipt)
+
+const StoredChargeFacts = Schema.Struct({
+  ...sharedFields,
+  served: Served,
+  usage: Usage
+}) satisfies Schema.Schema<ChargeFacts>
+
+/** The facts as they are stored with the charge: fit for a column of JSON, whatever text they hold. */
+export const encodeChargeFacts = (facts: ChargeFacts): string => JSON.stringify(facts, storable)
+
+/** Decodes what `encodeChargeFacts` wrote, after the database has parsed the JSON. */
+export const decodeChargeFacts = Schema.decodeUnknownEffect(StoredChargeFacts)

@@ -15,6 +15,7 @@ import { requestLogMigration } from "./migrations/0004_request_log.ts"
 import { priceListMigration } from "./migrations/0005_price_list.ts"
 import { recordedAnswersMigration } from "./migrations/0006_recorded_answers.ts"
 import { confirmedPinsMigration } from "./migrations/0007_confirmed_pins.ts"
+import { chargeFactsMigration } from "./migrations/0008_charge_facts.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -23,7 +24,8 @@ export const migrations = {
   "0004_request_log": requestLogMigration,
   "0005_price_list": priceListMigration,
   "0006_recorded_answers": recordedAnswersMigration,
-  "0007_confirmed_pins": confirmedPinsMigration
+  "0007_confirmed_pins": confirmedPinsMigration,
+  "0008_charge_facts": chargeFactsMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */

@@ -21,8 +21,8 @@ import { none, promptTokens, type Usage } from "../../src/domain/Usage.ts"
 import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
 import { chargeForDelivered } from "../../src/ledger/Pricing.ts"
 import * as PriceList from "../../src/receipts/PriceList.ts"
-import type { Receipt } from "../../src/receipts/Receipt.ts"
-import { encodeReceipt } from "../../src/receipts/StoredReceipt.ts"
+import type { ChargeFacts, Receipt } from "../../src/receipts/Receipt.ts"
+import { encodeChargeFacts, encodeReceipt } from "../../src/receipts/StoredReceipt.ts"
 import { newRequest, pico } from "../ledger/TestLedger.ts"
 
 /** A chat model with a price tier, at this input price, and a transcription model that is priced by time. */
@@ -76,6 +76,8 @@ interface Ending {
   readonly usage: Usage | undefined
   /** Of a transcription. */
   readonly audio?: AudioLength
+  /** Whether the charge is stored with its facts, as this version does and the first ones did not. */
+  readonly withFacts?: boolean
 }
 
 const modelOf = ({ audio }: Ending) => (audio === undefined ? "acme-1" : "acme-transcribe")
@@ -116,6 +118,11 @@ const receiptOf = Effect.fnUntraced(function* (
   } satisfies Receipt
 })
 
+const factsOf = (receipt: ChargeFacts & Partial<Receipt>): string => {
+  const { attempts: _a, cost: _c, id: _i, organization: _o, rates: _r, ...facts } = receipt
+  return encodeChargeFacts(facts)
+}
+
 const log = Effect.fnUntraced(function* (receipt: Receipt) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`INSERT INTO request_log (id, organization_id, at, receipt)
@@ -136,7 +143,11 @@ export const request = Effect.fnUntraced(function* (organization: OrganizationId
         ? chargeForDelivered({ price, held, delivered: usage })
         : costOf(price, usage)
   const hold = ledger.hold({ request: id, organization, amount: held })
-  yield* Effect.scoped(Effect.flatMap(hold, ({ settle }) => (usage === undefined ? Effect.void : settle(cost))))
-  yield* log(yield* receiptOf(id, organization, { ...ending, held, cost }))
+  const receipt = yield* receiptOf(id, organization, { ...ending, held, cost })
+  const facts = ending.withFacts === true && usage !== undefined ? [factsOf({ ...receipt, usage })] : []
+  yield* Effect.scoped(
+    Effect.flatMap(hold, ({ settle }) => (usage === undefined ? Effect.void : settle(cost, ...facts)))
+  )
+  yield* log(receipt)
   return id
 })

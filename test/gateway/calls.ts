@@ -86,7 +86,13 @@ export const holdOf = (amount: bigint) => {
     request: heldRequestId(requestId(id)),
     amount: picodollars(amount),
     // Settles only after a yield, as the ledger does.
-    settle: (actual) => Effect.andThen(Effect.yieldNow, () => Effect.sync(() => void charges.push(actual)))
+    settle: (amount, facts) =>
+      Effect.andThen(Effect.yieldNow, () =>
+        Effect.sync(() => {
+          charges.push(amount)
+          return { charge: { amount, ...(facts !== undefined && { facts }) } }
+        })
+      )
   }
   return { hold, charges }
 }

@@ -59,6 +59,10 @@ const ledgerLayer = CreditLedger.layer.pipe(Layer.provide(SecureRandom.layerWebC
 /** Runs with the ledger of a new gateway process, which ends with the effect. */
 export const withLedger = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.provide(effect, ledgerLayer)
 
+/** Runs with the ledger of a further gateway process, beside the one that is there. */
+export const withOtherLedger = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+  Effect.provide(effect, ledgerLayer, { local: true })
+
 type RunStatement = (statement: Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>) => typeof statement
 
 /** Runs with a ledger that passes each of its batches to `run`, which may send, delay or fail it. */

@@ -1,8 +1,10 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
+import { Migrator, SqlClient } from "effect/sql"
 import { inject } from "vitest"
 
+import { audit } from "../../src/audit/Audit.ts"
+import { accountMismatches } from "../../src/ledger/LedgerChecks.ts"
 import { Database } from "../../src/sql/Database.ts"
 import { migrate, migrations, SchemaMismatch } from "../../src/sql/Migrations.ts"
 import { describeOnEngines, postgresDatabase, rolledBack } from "../support/TestDatabase.ts"
@@ -43,6 +45,30 @@ describeOnEngines("Migrations", (it) => {
       yield* sql`DROP TABLE request_log`
       yield* sql`DROP TABLE session_pin`
       assert.include(yield* refusal, "lacks request_log, session_pin")
+    }).pipe(rolledBack)
+  )
+
+  it.effect("upgrade a database of the first version, and leave its journal as it is", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      // A schema of its own stands for a database of its own.
+      yield* sql`CREATE SCHEMA first_version`
+      yield* sql`SET LOCAL search_path = first_version`
+      const first = Object.fromEntries(Object.entries(migrations).slice(0, 6))
+      yield* Migrator.make({})({ loader: Migrator.fromRecord(first), table: "schema_migration" })
+      const id = "018f0000-0000-7000-8000-000000000001"
+      yield* sql`INSERT INTO credit_entry (id, organization_id, kind, amount) VALUES (${id}, ${id}, 'charge', -5)`
+      yield* sql`INSERT INTO credit_account (organization_id, balance) VALUES (${id}, -5)`
+      assert.deepStrictEqual(
+        yield* migrate,
+        Object.keys(migrations)
+          .slice(6)
+          .map((name) => name.replace(/^0+/, ""))
+      )
+      assert.deepStrictEqual(yield* accountMismatches, [])
+      assert.deepStrictEqual((yield* audit).counts, { unexplained_charge: 1 })
+      const entries = yield* sql`SELECT id, amount, facts FROM credit_entry`
+      assert.deepStrictEqual(entries, [{ id, amount: -5n, facts: null }])
     }).pipe(rolledBack)
   )
 
