@@ -23,6 +23,8 @@ export interface ChatInput {
 export interface ChatCall {
   /** Also the id of the hold, the charge and the receipt. */
   readonly id: RequestId
+  /** Whether an earlier try, with the same Idempotency-Key, may have been charged under this id. */
+  readonly mayBeCharged?: boolean
   readonly caller: Caller
   readonly input: ChatInput
 }

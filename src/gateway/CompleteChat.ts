@@ -77,12 +77,13 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
   const openReceipt = yield* receiptOpener
 
   /** Holds what the first candidate is expected to cost. */
-  const holdCredit = ({ caller, id }: ChatCall, request: ChatRequest, choice: TargetChoice) =>
+  const holdCredit = ({ caller, id, mayBeCharged = false }: ChatCall, request: ChatRequest, choice: TargetChoice) =>
     ledger
       .hold({
         request: id,
         organization: caller.organization,
-        amount: expectedCost(request, choice, defaultOutputTokens)
+        amount: expectedCost(request, choice, defaultOutputTokens),
+        mayBeCharged
       })
       .pipe(Effect.mapError(errorFromLedger))
 
@@ -106,7 +107,7 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
         ...(affinity !== undefined && { affinity })
       }).pipe(
         Effect.tapError(({ attempts }) => Effect.sync(() => receipt.recordAttempts(attempts))),
-        Effect.mapError(errorFromExhausted)
+        Effect.mapError((exhausted) => errorFromExhausted(exhausted, hold.charged !== undefined))
       )
       receipt.recordAnswer(answered, yield* Clock.currentTimeMillis)
       const adjustments = choice.adjustments(answered.target)
@@ -117,7 +118,7 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
       const meter = new Meter({ request, promptTokens: choice.promptTokens, outputLimit })
       const routing = routingSummary(choice, model.id)
       return { answer: answered, meter, hold, receipt, model: model.id, routing, adjustments }
-    }).pipe(Effect.tapCause((cause) => Effect.sync(() => receipt.recordFailure(cause))))
+    }).pipe(Effect.tapCause((cause) => receipt.recordFailure(cause)))
   })
 
   const complete = Effect.fnUntraced(function* (call: ChatCall) {

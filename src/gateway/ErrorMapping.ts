@@ -19,9 +19,13 @@ export const errorFromLedger = (error: LedgerError): Errors.InsufficientCredits 
   }
 }
 
-/** The error when no target answered; the last failure decides which one it is. */
+/**
+ * The error when no target answered; the last failure decides which one it is. `wasCharged`: an earlier try of the same
+ * request was charged.
+ */
 export const errorFromExhausted = (
-  exhausted: Exhausted
+  exhausted: Exhausted,
+  wasCharged = false
 ): Errors.InvalidRequest | Errors.RateLimitExceeded | Errors.InternalError => {
   if (exhausted.rateLimited !== undefined) {
     return Errors.RateLimitExceeded.of(
@@ -36,15 +40,15 @@ export const errorFromExhausted = (
       return Errors.InvalidRequest.of(exhausted.last.message)
     case "Unsupported":
       return isMissing(exhausted.last)
-        ? Errors.InternalError.of(noProviderAnswered(exhausted.attempts))
+        ? Errors.InternalError.of(noProviderAnswered(exhausted.attempts, wasCharged))
         : Errors.InvalidRequest.of(exhausted.last.message)
     case "Nonconforming":
       return Errors.InternalError.of(
-        `No model answered in the JSON that response_format asks for. ${noProviderAnswered(exhausted.attempts)}`
+        `No model answered in the JSON that response_format asks for. ${noProviderAnswered(exhausted.attempts, wasCharged)}`
       )
     case "Transient":
     case "Credentials":
-      return Errors.InternalError.of(noProviderAnswered(exhausted.attempts))
+      return Errors.InternalError.of(noProviderAnswered(exhausted.attempts, wasCharged))
   }
 }
 
@@ -52,16 +56,20 @@ export const errorFromExhausted = (
 const isMissing = ({ reason, status }: Failure): boolean =>
   status === 404 || (reason._tag === "Unsupported" && reason.isModelMissing === true)
 
-const noProviderAnswered = (attempts: ReadonlyArray<Attempt>): string => {
+const charged = (wasCharged: boolean): string =>
+  wasCharged ? "Nothing more was charged than an earlier try of this request" : "Nothing was charged"
+
+const noProviderAnswered = (attempts: ReadonlyArray<Attempt>, wasCharged: boolean): string => {
   const names = attempts
     .filter((attempt) => attempt.outcome !== "skipped")
     .map((attempt) => (attempt.status === undefined ? attempt.endpoint : `${attempt.endpoint} (${attempt.status})`))
-  return `No provider answered; tried ${[...new Set(names)].join(", ")}. Nothing was charged`
+  return `No provider answered; tried ${[...new Set(names)].join(", ")}. ${charged(wasCharged)}`
 }
 
 /** The error of a stream that broke after its first output. */
-export const errorFromBrokenStream = (failure: Failure): Errors.InternalError =>
-  Errors.InternalError.of(`The provider's stream broke: ${failure.message.replace(/\.$/, "")}. Nothing was charged`)
+export const errorFromBrokenStream = (failure: Failure, wasCharged = false): Errors.InternalError =>
+  Errors.InternalError.of(`The provider's stream broke: ${failure.message.replace(/\.$/, "")}. ${charged(wasCharged)}`)
 
 /** The error of a stream that ended because of a defect in the gateway. */
-export const unexpectedStreamError = Errors.InternalError.of("Unexpected server error. Nothing was charged")
+export const unexpectedStreamError = (wasCharged: boolean): Errors.InternalError =>
+  Errors.InternalError.of(`Unexpected server error. ${charged(wasCharged)}`)

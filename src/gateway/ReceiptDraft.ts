@@ -1,18 +1,19 @@
 /**
- * A receipt that is filled in as the request proceeds. Whatever happens to the request, the receipt is complete when
- * the scope of the request closes, and is logged then. It never holds any text of the conversation.
+ * A receipt that is filled in as the request proceeds. It is filed as soon as the end of the request is known, before
+ * the client is told of it, so that it can be asked for right after the answer. Whatever happens to the request, it is
+ * filed at the latest when the scope of the request closes. It never holds any text of the conversation.
  */
 import { Cause, Clock, Effect } from "effect"
 
 import { Catalog } from "../catalog/Catalog.ts"
-import { ratesFor } from "../catalog/Price.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import type { Caller } from "../domain/Caller.ts"
-import { type Picodollars, picodollars, zero } from "../domain/Money.ts"
-import { promptTokens, type MeteredUsage } from "../domain/Usage.ts"
+import { type Picodollars, zero } from "../domain/Money.ts"
+import type { MeteredUsage } from "../domain/Usage.ts"
 import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
-import type { Receipt, RoutingFeatures } from "../receipts/Receipt.ts"
+import { statedRates } from "../receipts/ChargedReceipt.ts"
+import type { ChargeFacts, Receipt, RoutingFeatures } from "../receipts/Receipt.ts"
 import { RequestLog } from "../receipts/RequestLog.ts"
 import type { Requirements } from "../routing/RoutingRequest.ts"
 import type { TargetChoice } from "./ChooseTargets.ts"
@@ -34,10 +35,11 @@ export const receiptOpener = Effect.gen(function* () {
   const { record } = yield* RequestLog
   const { version } = yield* Catalog
   return Effect.fnUntraced(function* (facts: RequestFacts) {
-    const receipt = new ReceiptDraft(facts, version, yield* Clock.currentTimeMillis)
+    const receipt = new ReceiptDraft(facts, version, yield* Clock.currentTimeMillis, record)
     yield* Effect.addFinalizer((exit) => {
+      if (receipt.isFiled) return Effect.void
       if (!leftByClient(exit)) receipt.markBroken()
-      return Effect.flatMap(Clock.currentTimeMillis, (now) => record(receipt.toReceipt(now)))
+      return receipt.fileNow
     })
     return receipt
   })
@@ -57,11 +59,19 @@ export class ReceiptDraft {
   private metered: MeteredUsage | undefined = undefined
   private firstOutputMillis: number | undefined = undefined
   private outcome: string | undefined = undefined
+  private readonly record: RequestLog["Service"]["record"]
+  isFiled = false
 
-  constructor(facts: RequestFacts, catalogVersion: string, startedAtMillis: number) {
+  constructor(
+    facts: RequestFacts,
+    catalogVersion: string,
+    startedAtMillis: number,
+    record: RequestLog["Service"]["record"]
+  ) {
     this.facts = facts
     this.catalogVersion = catalogVersion
     this.startedAtMillis = startedAtMillis
+    this.record = record
   }
 
   /** Does nothing on a direct call, which was not routed. */
@@ -107,41 +117,78 @@ export class ReceiptDraft {
     this.outcome = outcome
   }
 
+  /**
+   * The charge of an earlier try of the request stands, and the journal explains it. This receipt only adds to it how
+   * this try was routed and attempted.
+   */
+  recordEarlierCharge(): void {
+    this.metered = undefined
+    this.cost = zero
+  }
+
   /** The answer broke off, and not because the client left. An outcome that was recorded earlier stands. */
   markBroken(): void {
     this.outcome ??= "broken"
   }
 
   /**
-   * The request was refused or failed with the error code of the contract. An interruption records nothing: a receipt
-   * without an outcome is that of a request whose client left.
+   * The request was refused or failed with the error code of the contract, and its receipt is filed. An interruption
+   * records nothing: a receipt without an outcome is that of a request whose client left.
    */
-  recordFailure(cause: Cause.Cause<{ readonly error: { readonly code: string } }>): void {
-    if (Cause.hasInterruptsOnly(cause)) return
+  recordFailure(cause: Cause.Cause<{ readonly error: { readonly code: string } }>): Effect.Effect<void> {
+    if (Cause.hasInterruptsOnly(cause) || this.isFiled) return Effect.void
     const code = cause.reasons.flatMap((reason) => (reason._tag === "Fail" ? [reason.error.error.code] : []))[0]
     this.outcome = code ?? "internal_error"
+    return this.fileNow
+  }
+
+  /**
+   * Hands the receipt to the log, once. If it is not certain yet what is charged, `settled` waits for the receipt that
+   * is right in the end.
+   */
+  file(nowMillis: number, settled?: (receipt: Receipt) => Effect.Effect<Receipt>): Effect.Effect<void> {
+    if (this.isFiled) return Effect.void
+    this.isFiled = true
+    const receipt = this.toReceipt(nowMillis)
+    return this.record(receipt, settled?.(receipt))
+  }
+
+  readonly fileNow: Effect.Effect<void> = Effect.flatMap(Clock.currentTimeMillis, (now) => this.file(now))
+
+  /** What the charge that was recorded is computed from, to be stored with it. */
+  chargeFacts(nowMillis: number): ChargeFacts {
+    if (this.metered === undefined || this.target === undefined) throw new Error("nothing was charged")
+    return { ...this.common(nowMillis), served: servedBy(this.target), usage: this.metered.usage }
   }
 
   /** The receipt with everything that has been recorded so far. */
   toReceipt(nowMillis: number): Receipt {
-    const { caller, ...facts } = this.facts
+    return {
+      ...this.common(nowMillis),
+      id: this.facts.id,
+      organization: this.facts.caller.organization,
+      ...(this.target && { served: servedBy(this.target) }),
+      ...(this.routing && { routing: this.routing }),
+      ...(this.adjusted.length > 0 && { adjusted: this.adjusted }),
+      attempts: this.attempts.map(withoutMessage),
+      ...this.usageAndRates(),
+      cost: this.cost
+    }
+  }
+
+  /** What the receipt shares with the facts of its charge. */
+  private common(nowMillis: number): Omit<ChargeFacts, "served" | "usage"> {
+    const { caller, id: _id, ...facts } = this.facts
     return {
       ...facts,
-      organization: caller.organization,
       project: caller.project,
       environment: caller.environment,
       key: caller.key,
       atMillis: this.startedAtMillis,
       outcome: this.outcome ?? "client_left",
-      ...(this.target && { served: { model: this.target.model.id, endpoint: this.target.endpoint.id } }),
-      ...(this.routing && { routing: this.routing }),
-      ...(this.adjusted.length > 0 && { adjusted: this.adjusted }),
-      attempts: this.attempts.map(withoutMessage),
-      ...this.usageAndRates(),
       usageEstimated: this.metered?.estimated ?? false,
       catalogVersion: this.catalogVersion,
       held: this.hold,
-      cost: this.cost,
       durationMillis: nowMillis - this.startedAtMillis,
       ...(this.firstOutputMillis !== undefined && { firstOutputMillis: this.firstOutputMillis })
     }
@@ -149,13 +196,19 @@ export class ReceiptDraft {
 
   private usageAndRates(): Pick<Receipt, "usage" | "rates"> {
     if (this.metered === undefined || this.target === undefined) return {}
-    const rates = ratesFor(this.target.endpoint.price, promptTokens(this.metered.usage))
-    return {
-      usage: this.metered.usage,
-      rates: Object.fromEntries(Object.entries(rates).map(([bucket, rate]) => [bucket, picodollars(rate)]))
-    }
+    const { usage } = this.metered
+    return { usage, rates: statedRates(this.target.endpoint.price, usage) }
   }
 }
+
+const servedBy = ({ endpoint, model }: Target): ChargeFacts["served"] => ({ model: model.id, endpoint: endpoint.id })
+
+/** The receipt of a try of which another try turned out to be charged. */
+export const withoutCharge = ({ rates: _rates, usage: _usage, ...receipt }: Receipt): Receipt => ({
+  ...receipt,
+  usageEstimated: false,
+  cost: zero
+})
 
 const routingFeatures = (
   { outputLimit, tier, ...needs }: Requirements,

@@ -9,21 +9,19 @@ import type { ChatError, InternalError } from "../api/Errors.ts"
 import { costOf } from "../catalog/Price.ts"
 import type { CompletionEvent, FinishReason } from "../domain/Completion.ts"
 import type { Failure } from "../domain/Failure.ts"
-import type { Picodollars } from "../domain/Money.ts"
-import type { Usage } from "../domain/Usage.ts"
+import { none } from "../domain/Usage.ts"
 import type { Hold } from "../ledger/CreditLedger.ts"
 import { chargeForDelivered } from "../ledger/Pricing.ts"
 import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
+import { type ChargedUsage, chargeRequest, usageOfCharge } from "./Charging.ts"
 import { leftByClient } from "./ClientLeft.ts"
 import { errorFromBrokenStream, unexpectedStreamError } from "./ErrorMapping.ts"
 import type { Delta, Meter } from "./Meter.ts"
 import type { ReceiptDraft } from "./ReceiptDraft.ts"
 
 /** What a complete answer was charged for. */
-export interface Settlement {
+export interface Settlement extends ChargedUsage {
   readonly finishReason: FinishReason
-  readonly usage: Usage
-  readonly cost: Picodollars
 }
 
 /** An item of a streamed answer: some output, or how the answer ended. */
@@ -31,8 +29,8 @@ export type StreamItem =
   | Delta
   /** The last item of a complete answer, which has been charged. */
   | ({ readonly type: "settled" } & Settlement)
-  /** The last item of an answer that broke off, which costs nothing. */
-  | { readonly type: "broken"; readonly error: ChatError }
+  /** The last item of an answer that broke off, which costs nothing; `charged` is what an earlier try cost. */
+  | { readonly type: "broken"; readonly error: ChatError; readonly charged?: ChargedUsage }
 
 /** A provider's answer with everything that its settlement needs. */
 export interface UnsettledAnswer<A> {
@@ -43,14 +41,14 @@ export interface UnsettledAnswer<A> {
 }
 
 /** Charges a complete answer. Not interruptible: the answer has been received, and a charge is never left half made. */
-export const settle = Effect.fnUntraced(function* <A>({ answer, hold, meter, receipt }: UnsettledAnswer<A>) {
+export const settle = Effect.fnUntraced(function* <A>(unsettled: UnsettledAnswer<A>) {
+  const { answer, meter } = unsettled
   const { finishReason } = meter
   if (finishReason === undefined) return yield* Effect.die(new Error("a complete answer has a finish reason"))
   const metered = meter.complete()
   const cost = costOf(answer.target.endpoint.price, metered.usage)
-  yield* hold.settle(cost)
-  receipt.recordCharge(metered, cost, "completed")
-  return { finishReason, usage: metered.usage, cost } satisfies Settlement
+  const charged = yield* chargeRequest(unsettled, { metered, cost, outcome: "completed" })
+  return { finishReason, ...charged } satisfies Settlement
 }, Effect.uninterruptible)
 
 /** Never succeeds. Fails when the gateway is about to stop and open streams have to end. */
@@ -71,13 +69,13 @@ export const meteredStream = Effect.fnUntraced(function* (
       held: hold.amount,
       delivered: metered.usage
     })
-    receipt.recordCharge(metered, cost, "client_left")
-    return hold.settle(cost)
+    return chargeRequest(unsettled, { metered, cost, outcome: "client_left" })
   })
-  const breakOff = (error: ChatError): StreamItem => {
+  const charged = hold.charged && usageOfCharge(hold.charged, none)
+  const breakOff = (error: ChatError): Effect.Effect<StreamItem> => {
     hasEnded = true
     receipt.markBroken()
-    return { type: "broken", error }
+    return Effect.as(receipt.fileNow, { type: "broken", error, ...(charged && { charged }) })
   }
   const settled = settle(unsettled).pipe(
     Effect.map((settlement): StreamItem => {
@@ -87,7 +85,7 @@ export const meteredStream = Effect.fnUntraced(function* (
     Effect.uninterruptible
   )
   return answer.value.pipe(
-    Stream.mapError(errorFromBrokenStream),
+    Stream.mapError((failure) => errorFromBrokenStream(failure, charged !== undefined)),
     // Stops the provider, but never the settlement: a client that is charged also gets the end of the answer.
     Stream.interruptWhen(drainSignal),
     Stream.mapAccumArray(
@@ -95,13 +93,16 @@ export const meteredStream = Effect.fnUntraced(function* (
       (state, events): readonly [Meter, ReadonlyArray<StreamItem>] => [state, state.pass(events)]
     ),
     Stream.concat(Stream.fromEffect(settled)),
-    Stream.catch((error) => Stream.succeed(breakOff(error))),
+    Stream.catch((error) => Stream.fromEffect(breakOff(error))),
     // The client does not pay for a defect of the gateway, and its stream still ends properly.
     Stream.catchCause((cause) =>
       Stream.fromEffect(
         Cause.hasInterruptsOnly(cause)
           ? Effect.failCause(cause)
-          : Effect.as(Effect.logError("A stream failed unexpectedly", cause), breakOff(unexpectedStreamError))
+          : Effect.andThen(
+              Effect.logError("A stream failed unexpectedly", cause),
+              breakOff(unexpectedStreamError(charged !== undefined))
+            )
       )
     )
   )

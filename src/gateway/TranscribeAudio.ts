@@ -9,14 +9,13 @@ import { ModelNotAllowed, type TranscriptionError } from "../api/Errors.ts"
 import { costOf } from "../catalog/Price.ts"
 import type { Caller } from "../domain/Caller.ts"
 import type { RequestId } from "../domain/Ids.ts"
-import type { Picodollars } from "../domain/Money.ts"
 import type { AudioLength, Transcript, TranscriptionRequest } from "../domain/Transcription.ts"
-import type { Usage } from "../domain/Usage.ts"
 import { CreditLedger, type Hold } from "../ledger/CreditLedger.ts"
 import { billedUsage, estimateTranscription } from "../ledger/TranscriptionPricing.ts"
 import { Dispatch } from "../providers/dispatch/Dispatch.ts"
 import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
+import { type ChargedUsage, chargeRequest } from "./Charging.ts"
 import type { TranscriptionTargets } from "./ChooseTranscriptionTargets.ts"
 import { errorFromExhausted, errorFromLedger } from "./ErrorMapping.ts"
 import { type ReceiptDraft, receiptOpener, type RequestFacts } from "./ReceiptDraft.ts"
@@ -25,6 +24,8 @@ import { type ReceiptDraft, receiptOpener, type RequestFacts } from "./ReceiptDr
 export interface TranscriptionCall {
   /** Also the id of the hold, the charge and the receipt. */
   readonly id: RequestId
+  /** Whether an earlier try, with the same Idempotency-Key, may have been charged under this id. */
+  readonly mayBeCharged?: boolean
   readonly caller: Caller
   /** The targets that the `model` field of the form leads to. */
   readonly candidates: TranscriptionTargets
@@ -34,11 +35,9 @@ export interface TranscriptionCall {
 }
 
 /** A transcription that has been charged. */
-export interface TranscriptionResult {
+export interface TranscriptionResult extends ChargedUsage {
   readonly text: string
   readonly length: AudioLength
-  readonly usage: Usage
-  readonly cost: Picodollars
 }
 
 export class TranscribeAudio extends Context.Service<
@@ -60,9 +59,14 @@ const make = Effect.gen(function* () {
   const openReceipt = yield* receiptOpener
 
   /** Holds what the first candidate costs for audio of this length. */
-  const holdCredit = ({ caller, id, request }: TranscriptionCall, { endpoint }: Target) =>
+  const holdCredit = ({ caller, id, mayBeCharged = false, request }: TranscriptionCall, { endpoint }: Target) =>
     ledger
-      .hold({ request: id, organization: caller.organization, amount: estimateTranscription(endpoint, request) })
+      .hold({
+        request: id,
+        organization: caller.organization,
+        amount: estimateTranscription(endpoint, request),
+        mayBeCharged
+      })
       .pipe(Effect.mapError(errorFromLedger))
 
   const transcribe = Effect.fnUntraced(function* (call: TranscriptionCall) {
@@ -73,11 +77,11 @@ const make = Effect.gen(function* () {
       receipt.recordHold(hold.amount)
       const answer = yield* dispatch.transcribe({ held: hold.request, request: call.request, targets }).pipe(
         Effect.tapError(({ attempts }) => Effect.sync(() => receipt.recordAttempts(attempts))),
-        Effect.mapError(errorFromExhausted)
+        Effect.mapError((exhausted) => errorFromExhausted(exhausted, hold.charged !== undefined))
       )
       receipt.recordAnswer(answer, yield* Clock.currentTimeMillis)
       return yield* settle(call, answer, hold, receipt)
-    }).pipe(Effect.tapCause((cause) => Effect.sync(() => receipt.recordFailure(cause))))
+    }).pipe(Effect.tapCause((cause) => receipt.recordFailure(cause)))
   }, Effect.scoped)
 
   return TranscribeAudio.of({ transcribe })
@@ -113,7 +117,6 @@ const settle = Effect.fnUntraced(function* (
 ) {
   const metered = billedUsage(target.endpoint, request, value)
   const cost = costOf(target.endpoint.price, metered.usage)
-  yield* hold.settle(cost)
-  receipt.recordCharge(metered, cost, "completed")
-  return { text: value.text, length: request.length, usage: metered.usage, cost } satisfies TranscriptionResult
+  const charged = yield* chargeRequest({ hold, receipt }, { metered, cost, outcome: "completed" })
+  return { text: value.text, length: request.length, ...charged } satisfies TranscriptionResult
 }, Effect.uninterruptible)

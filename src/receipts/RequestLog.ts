@@ -50,8 +50,11 @@ export class RequestLogError extends Data.TaggedError("RequestLogError")<{
 export class RequestLog extends Context.Service<
   RequestLog,
   {
-    /** Queues a receipt, which is normally stored within milliseconds. */
-    readonly record: (receipt: Receipt) => Effect.Effect<void>
+    /**
+     * Queues a receipt, which is normally stored within milliseconds. With `final`, the receipt can be found at once,
+     * and what `final` returns in the end is stored in its place.
+     */
+    readonly record: (receipt: Receipt, final?: Effect.Effect<Receipt>) => Effect.Effect<void>
     /**
      * The receipt of one request of this organization: as recorded here and not stored yet, or as stored, or made from
      * its charge.
@@ -161,11 +164,20 @@ const makeRecord = Effect.fnUntraced(function* (waiting: WaitingReceipts) {
       Effect.andThen(Fiber.interrupt(fiber))
     )
   )
-  return Effect.fnUntraced(function* (receipt: Receipt) {
+  const enqueue = Effect.fnUntraced(function* (receipt: Receipt) {
     waiting.add(receipt)
     if (yield* Queue.offer(queue, receipt)) return
     waiting.remove(receipt)
     yield* reportLost("The queue is full")
+  })
+  const scope = yield* Effect.scope
+  return Effect.fnUntraced(function* (receipt: Receipt, final?: Effect.Effect<Receipt>) {
+    if (final === undefined) return yield* enqueue(receipt)
+    waiting.add(receipt)
+    yield* Effect.flatMap(final, enqueue).pipe(
+      Effect.ensuring(Effect.sync(() => waiting.remove(receipt))),
+      Effect.forkIn(scope)
+    )
   })
 })
 

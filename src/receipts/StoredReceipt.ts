@@ -135,3 +135,6 @@ export const encodeChargeFacts = (facts: ChargeFacts): string => JSON.stringify(
 
 /** Decodes what `encodeChargeFacts` wrote, after the database has parsed the JSON. */
 export const decodeChargeFacts = Schema.decodeUnknownEffect(StoredChargeFacts)
+
+/** Decodes what `encodeChargeFacts` wrote; `None` for the format of a version that this one does not understand. */
+export const readChargeFacts = Schema.decodeOption(Schema.fromJsonString(StoredChargeFacts))

@@ -26,7 +26,7 @@ const read = Effect.fnUntraced(function* (
 ) {
   const target = targetOf("m")
   const { charges, hold } = holdOf(options.held ?? 1_000_000n)
-  const receipt = new ReceiptDraft({ ...callOf(), stream: true }, "v1", 0)
+  const receipt = new ReceiptDraft({ ...callOf(), stream: true }, "v1", 0, () => Effect.void)
   const answer = { target, attempts: [], value: events }
   receipt.recordAnswer(answer, 5)
   const meter = new Meter({ request, promptTokens: 40, outputLimit: 100 })

@@ -46,13 +46,6 @@ export const transcriptionHandlersLayer = (options: TranscriptionOptions) =>
         const format = yield* Effect.fromResult(TranscriptionForm.formatOf(form))
         const labels = yield* Effect.fromResult(TranscriptionForm.labelsOf(form))
         const caller = yield* CurrentCaller
-        const callOf = (id: RequestId): TranscriptionCall => ({
-          id,
-          caller,
-          candidates,
-          request: requestOf(form),
-          ...labels
-        })
         const idempotent: Idempotency.OptionalIdempotentRequest = {
           key,
           body: key === undefined ? emptyBody : fingerprintOf(form, format, labels),
@@ -60,6 +53,14 @@ export const transcriptionHandlersLayer = (options: TranscriptionOptions) =>
           endpoint: "audio.transcriptions",
           request: yield* CurrentRequestId
         }
+        const callOf = (id: RequestId): TranscriptionCall => ({
+          id,
+          mayBeCharged: id !== idempotent.request,
+          caller,
+          candidates,
+          request: requestOf(form),
+          ...labels
+        })
         const { body, contentType } = yield* Idempotency.answerOnce(recorded, idempotent, (id) =>
           Effect.map(audio.transcribe(callOf(id)), answerAs[format])
         )

@@ -157,13 +157,17 @@ export const chunkWriter = (
         case "settled":
           return last(item.finishReason, usageBody(item.usage, item.cost))
         case "broken":
-          return last("error", usageBody(none, zero), `,"error":${JSON.stringify(item.error.error)}`)
+          return last("error", brokenUsage(item), `,"error":${JSON.stringify(item.error.error)}`)
         default:
           return `${open}${JSON.stringify(deltaBody(item))}${close}}\n\n`
       }
     }
   }
 }
+
+/** What a broken answer costs: nothing, beyond what an earlier try of the same request was charged. */
+const brokenUsage = ({ charged }: Extract<StreamItem, { readonly type: "broken" }>): WireUsage =>
+  charged === undefined ? usageBody(none, zero) : usageBody(charged.usage, charged.cost)
 
 const deltaBody = (delta: Delta | DetailedReasoning | CompleteDetails): object => {
   switch (delta.type) {

@@ -52,7 +52,6 @@ export const chatHandlersLayer = (options: ChatOptions) =>
           const input = yield* Effect.fromResult(ChatBody.readChatBody(yield* utf8Text(body), context))
           const caller = yield* CurrentCaller
           const createdSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
-          const callOf = (id: RequestId): ChatCall => ({ id, caller, input })
           const envelopeOf = (id: RequestId): Envelope => ({
             id,
             createdSeconds,
@@ -66,6 +65,7 @@ export const chatHandlersLayer = (options: ChatOptions) =>
             endpoint: "chat.completions",
             request: yield* CurrentRequestId
           }
+          const callOf = (id: RequestId): ChatCall => ({ id, mayBeCharged: id !== idempotent.request, caller, input })
           if (!input.stream) {
             const answer = yield* Idempotency.answerOnce(recorded, idempotent, (id) =>
               chat.complete(callOf(id)).pipe(

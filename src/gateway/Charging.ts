@@ -1,0 +1,55 @@
+/**
+ * Charges a request, and says what it is charged. That is not always what this try of it cost: a request is charged
+ * once, and an earlier try under the same Idempotency-Key may have been charged before its gateway died. Then its charge
+ * stands, and the answer and the receipt of this try tell it.
+ */
+import { Clock, Effect, Option } from "effect"
+
+import type { Picodollars } from "../domain/Money.ts"
+import type { MeteredUsage, Usage } from "../domain/Usage.ts"
+import type { Charge } from "../ledger/Charge.ts"
+import type { Hold } from "../ledger/CreditLedger.ts"
+import { encodeChargeFacts, readChargeFacts } from "../receipts/StoredReceipt.ts"
+import { type ReceiptDraft, withoutCharge } from "./ReceiptDraft.ts"
+
+/** What a request is charged, in the end. */
+export interface ChargedUsage {
+  readonly usage: Usage
+  readonly cost: Picodollars
+}
+
+/** What this try of a request consumed and cost. */
+interface Consumption {
+  readonly metered: MeteredUsage
+  readonly cost: Picodollars
+  readonly outcome: "completed" | "client_left"
+}
+
+interface ChargedRequest {
+  readonly hold: Hold
+  readonly receipt: ReceiptDraft
+}
+
+/** Not interruptible: the answer has been received, and a charge is never left half made. */
+export const chargeRequest = Effect.fnUntraced(function* (
+  { hold, receipt }: ChargedRequest,
+  { cost, metered, outcome }: Consumption
+) {
+  const nowMillis = yield* Clock.currentTimeMillis
+  receipt.recordCharge(metered, cost, outcome)
+  const facts = encodeChargeFacts(receipt.chargeFacts(nowMillis))
+  const { charge, pending } = yield* hold.settle(cost, facts)
+  const isOwn = (booked: Charge): boolean => booked.facts === facts
+  if (!isOwn(charge)) receipt.recordEarlierCharge()
+  yield* receipt.file(
+    nowMillis,
+    pending && ((filed) => Effect.map(pending, (booked) => (isOwn(booked) ? filed : withoutCharge(filed))))
+  )
+  return isOwn(charge) ? { usage: metered.usage, cost } : usageOfCharge(charge, metered.usage)
+}, Effect.uninterruptible)
+
+/** An entry of a version that stored no facts says only the amount. */
+export const usageOfCharge = ({ amount, facts = "" }: Charge, fallback: Usage): ChargedUsage => ({
+  usage: Option.match(readChargeFacts(facts), { onNone: () => fallback, onSome: ({ usage }) => usage }),
+  cost: amount
+})
