@@ -46,7 +46,7 @@ export interface Finding {
   readonly found?: string
 }
 
-export interface Charge {
+export interface BookedCharge {
   readonly organization: OrganizationId
   readonly amount: Picodollars
   /** What it was computed from; `none` in entries of earlier versions. */
@@ -63,7 +63,7 @@ export interface RequestRecords {
   readonly receipt: Receipt | "none" | "unreadable"
   /** The price that was in force, if one is stored and the receipt names one. */
   readonly price: Price | undefined
-  readonly charges: ReadonlyArray<Charge>
+  readonly charges: ReadonlyArray<BookedCharge>
   /** The organization of each open hold. */
   readonly holds: ReadonlyArray<OrganizationId>
   /** The request has just ended while a gateway was running, so some of its records may not be stored yet. */
@@ -85,7 +85,7 @@ export const checkRequest = (records: RequestRecords): ReadonlyArray<Finding> =>
 }
 
 /** Recomputes a charge from its facts. */
-const chargeFaults = ({ amount, facts, price }: Charge): ReadonlyArray<Fault> => {
+const chargeFaults = ({ amount, facts, price }: BookedCharge): ReadonlyArray<Fault> => {
   if (facts === "none") return []
   if (facts === "unreadable") return [{ check: "charge_facts", expected: "readable facts" }]
   if (price === undefined) return [{ check: "unknown_price", found: priceNameOf(facts) }]

@@ -11,7 +11,7 @@ import { leaseLifetime } from "../ledger/Lease.ts"
 import { decodePrice } from "../receipts/PriceList.ts"
 import { decodeChargeFacts, decodeReceipt } from "../receipts/StoredReceipt.ts"
 import { pagesByKey } from "../sql/Pages.ts"
-import type { Charge, RequestRecords } from "./RequestChecks.ts"
+import type { BookedCharge, RequestRecords } from "./RequestChecks.ts"
 
 /** Requests in one page. A receipt takes a few kilobytes. */
 const pageSize = 500
@@ -99,7 +99,7 @@ const chargeOf = Effect.fnUntraced(function* ({ amount, facts, organization, pri
     amount: picodollars(BigInt(amount)),
     facts: facts === null ? "none" : yield* Effect.orElseSucceed(decodeChargeFacts(facts), () => "unreadable" as const),
     price: yield* readPrice(price)
-  } satisfies Charge
+  } satisfies BookedCharge
 })
 
 const recordsOf = Effect.fnUntraced(function* (row: Row) {

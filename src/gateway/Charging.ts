@@ -1,7 +1,7 @@
 /**
  * Charges a request, and says what it is charged. That is not always what this try of it cost: a request is charged
- * once, and an earlier try under the same Idempotency-Key may have been charged before its gateway died. Then its charge
- * stands, and the answer and the receipt of this try tell it.
+ * once, and an earlier try under the same Idempotency-Key may have been charged before its gateway died. Then that
+ * charge stands, and the answer and the receipt of this try tell it.
  */
 import { Clock, Effect, Option } from "effect"
 

@@ -10,7 +10,8 @@ import type { SqlError } from "effect/sql"
 
 import { repeatInBackground } from "../observability/BackgroundTask.ts"
 import { isOutOfRange, isPermanent, isProgramFault } from "../sql/SqlState.ts"
-import { makeBatchStatement } from "./BatchStatement.ts"
+import { makeBatchStatement, type SettlementRow } from "./BatchStatement.ts"
+import type { Charge, FindCharge } from "./Charge.ts"
 import { amountOutOfRange, type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
 import { describeWrite, logUnwritten, type PendingWrite, PendingWrites } from "./PendingWrites.ts"
 
@@ -88,14 +89,10 @@ const makeCommit = Effect.fnUntraced(function* (gateway: string, writes: Pending
       settlements: settlements.map((settlement) => settlement.row),
       holds: holds.map((hold) => hold.row)
     })
-    const charged = settlements.filter(({ row }) => row.charge !== undefined)
+    const charges = settlements.filter(({ row }) => row.charge !== undefined).map(({ row }) => row.id)
     // An id that had a charge keeps it: one of an earlier try, or this one, if the answer to its statement was lost.
-    const earlier =
-      written.booked < charged.length ? yield* statement.findCharges(charged.map(({ row }) => row.id)) : undefined
-    for (const settlement of settlements) {
-      const { charge, id, organization } = settlement.row
-      writes.completeSettlement(settlement, (charge && earlier?.(id, organization)) ?? charge)
-    }
+    const earlier = written.booked < charges.length ? yield* statement.findCharges(charges) : undefined
+    for (const settlement of settlements) writes.completeSettlement(settlement, bookedCharge(settlement.row, earlier))
     for (const [index, hold] of holds.entries()) writes.answerHold(hold, !written.refused.has(index))
   })
 
@@ -136,6 +133,9 @@ const makeCommit = Effect.fnUntraced(function* (gateway: string, writes: Pending
 
   return commit
 })
+
+const bookedCharge = ({ charge, id, organization }: SettlementRow, find: FindCharge | undefined): Charge | undefined =>
+  (charge && find?.(id, organization)) ?? charge
 
 const backoffMillis = (attempt: number): number => Math.min(firstBackoffMillis * 2 ** attempt, maxBackoffMillis)
 

@@ -1,6 +1,6 @@
 /**
- * Requests that are repeated with the same Idempotency-Key after their gateway died. Whatever was charged before is what
- * the answer and the receipt of the repeat tell, and the books stay explained.
+ * Requests that are repeated with the same Idempotency-Key after their gateway died. Whatever was charged before is
+ * what the answer and the receipt of the repeat tell, and the books stay explained.
  */
 import { randomUUID } from "node:crypto"
 

@@ -91,10 +91,10 @@ export const readAccounts = (url: string) =>
 
 const price = Result.getOrThrow(loadCatalog()).models.get(modelId("gpt-4o-mini"))?.endpoints[0].price
 
-/** What a complete answer to this job costs. */
-export const costOfJob = (job: number): bigint => {
+/** What a complete answer to this job costs: the first, and one that is produced again. */
+const costsOfJob = (job: number): ReadonlyArray<bigint> => {
   if (price === undefined) return assert.fail("the catalog has no price for the model of these suites")
-  return costOf(price, usageOf(job))
+  return [costOf(price, usageOf(job)), costOf(price, usageOf(job, true))]
 }
 
 /** Every charge that does not fit what clients observed and what the provider produced. */
@@ -104,7 +104,9 @@ export const wrongCharges = (
   { productions }: Jobs
 ): ReadonlyArray<string> => {
   const byId = new Map(observations.flatMap((one) => (one.id === undefined ? [] : [[one.id, one] as const])))
-  const byCost = new Map(observations.map(({ job }) => [costOfJob(job), job]))
+  const byCost = new Map<bigint, number>(
+    observations.flatMap(({ job }) => costsOfJob(job).map((cost) => [cost, job] as const))
+  )
   const chargedJobs = new Set<number>()
   const faults: Array<string> = []
   for (const [id, amount] of charges) {
@@ -118,16 +120,24 @@ export const wrongCharges = (
     if (chargedJobs.has(job)) faults.push(`${id}: job ${job} is charged twice`)
     chargedJobs.add(job)
     const production = productions.get(job)
-    const isPart = one?.outcome === "left" && amount !== costOfJob(job)
+    const isWhole = costsOfJob(job).includes(amount)
+    const isPart = one?.outcome === "left" && !isWhole
     if (isPart ? production?.begun !== true : (production?.completed ?? 0) < 1)
       faults.push(`${id}: job ${job} is charged for an answer that was not produced`)
-    if (!isPart && amount !== costOfJob(job)) faults.push(`${id}: job ${job} is charged ${amount}`)
-    if (one?.outcome === "failed" || one?.outcome === "stopped" || one?.outcome === "refused")
-      faults.push(`${id}: job ${job} is charged though its outcome is ${one.outcome}`)
+    if (!isPart && !isWhole) faults.push(`${id}: job ${job} is charged ${amount}`)
+    const costsNothing = one?.outcome === "failed" || one?.outcome === "stopped" || one?.outcome === "refused"
+    // The repeat of a request that was charged may fail, and can be repeated until it is answered.
+    if (costsNothing && !one.isKeyed) faults.push(`${id}: job ${job} is charged though its outcome is ${one.outcome}`)
   }
-  for (const { cost, id = "", job, outcome } of observations) {
-    if (outcome === "answered" && cost !== costOfJob(job)) faults.push(`${id}: job ${job} reported a cost of ${cost}`)
-    if ((outcome === "failed" || outcome === "stopped") && cost !== undefined && cost !== 0n)
+  for (const { cost, id = "", isKeyed, job, outcome } of observations) {
+    const expected = charges.get(id)
+    if (outcome === "answered" && cost !== (expected ?? costsOfJob(job)[0]))
+      faults.push(`${id}: job ${job} reported a cost of ${cost}, charged ${expected}`)
+    if (
+      (outcome === "failed" || outcome === "stopped") &&
+      cost !== undefined &&
+      cost !== (isKeyed ? (expected ?? 0n) : 0n)
+    )
       faults.push(`${id}: job ${job} failed and still reported a cost`)
   }
   return faults

@@ -26,8 +26,14 @@ export interface Production {
 
 export const promptOf = (job: number, scenario: Scenario): string => `job-${job}-${scenario}: write something`
 
-/** The usage that the provider reports for a job. No two jobs cost the same. */
-export const usageOf = (job: number): Usage.Usage => ({ ...Usage.none, input: 1_000 + job, output: 5 })
+/**
+ * The usage that the provider reports for a job. No two jobs cost the same, and an answer that is produced again costs
+ * less than the first one, because a token of its prompt is cached.
+ */
+export const usageOf = (job: number, isAgain = false): Usage.Usage => {
+  const cacheRead = isAgain ? 1 : 0
+  return { ...Usage.none, input: 1_000 + job - cacheRead, cacheRead, output: 5 }
+}
 
 const words = ["It ", "was ", "a ", "dark ", "and ", "stormy ", "night."]
 /** A stream that is cut or that hangs stops before this word. */
@@ -60,8 +66,13 @@ export class Jobs {
     if (response.destroyed) return
     if (scenario === "fails" || (scenario === "flaky" && production.attempts === 1))
       return void Fake.error(500)(response, received)
-    const { input, output } = usageOf(job)
-    const usage = { prompt_tokens: input, completion_tokens: output, total_tokens: input + output }
+    const { cacheRead, input, output } = usageOf(job, production.completed > 0)
+    const usage = {
+      prompt_tokens: input + cacheRead,
+      completion_tokens: output,
+      total_tokens: input + cacheRead + output,
+      prompt_tokens_details: { cached_tokens: cacheRead }
+    }
     if (received.body["stream"] === true) return this.stream(response, production, scenario, usage)
     if (scenario === "cut" || scenario === "hangs") {
       response.writeHead(200, { "content-type": "application/json", "content-length": 1_000 }).write(`{"id":"x",`)

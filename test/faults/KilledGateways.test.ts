@@ -2,6 +2,7 @@
  * Two gateways on one PostgreSQL, under load, while gateways are killed, the server crashes and connections are cut.
  * `FAULT_KILLS` sets how many gateways are killed: ten in every run of the tests, sixty in `npm run test:faults`.
  */
+import { randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { setTimeout as pause } from "node:timers/promises"
@@ -17,7 +18,7 @@ import { GatewayProcess, ledgerVerify } from "../support/GatewayProcess.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
 import * as Accounts from "./Accounts.ts"
 import { Jobs, type Scenario } from "./Jobs.ts"
-import { type Observation, observe } from "./Observations.ts"
+import { type JobRequest, type Observation, observe } from "./Observations.ts"
 
 const kills = Number(process.env["FAULT_KILLS"] ?? "10")
 const clients = 24
@@ -62,8 +63,9 @@ const load = async (
   replicas: ReadonlyArray<Replica>,
   payers: ReadonlyArray<Accounts.Payer>,
   observations: Array<Observation>,
-  continues: () => boolean
+  { continues, expireClaim }: { continues: () => boolean; expireClaim: (key: string) => Promise<void> }
 ) => {
+  const repeats: Array<JobRequest> = []
   while (continues()) {
     const up = replicas.filter(({ gateway }) => gateway.listens)
     const replica = up[upTo(up.length)]
@@ -72,24 +74,43 @@ const load = async (
       await pause(20)
       continue
     }
-    const job = observations.length
-    const stream = oneIn(2)
-    const observation: Observation = { job, stream, outcome: "cut", at: 0 }
-    observations.push(observation)
-    Object.assign(
-      observation,
-      await observe({
-        job,
-        stream,
-        scenario: scenarios[upTo(scenarios.length)] ?? "answers",
-        url: replica.gateway.url,
-        key: payer.key,
-        leaveAfter: oneIn(6) ? upTo(stream ? 8 : 100) : undefined
-      })
-    )
-    if (observation.outcome === "unreachable" || observation.outcome === "refused") await pause(20)
+    const repeat = repeats.shift()
+    if (repeat?.idempotencyKey !== undefined) await expireClaim(repeat.idempotencyKey)
+    const request = repeat ? { ...repeat, url: replica.gateway.url } : newRequest(observations.length, replica, payer)
+    const isKeyed = request.idempotencyKey !== undefined
+    const observation = {
+      job: request.job,
+      stream: request.stream,
+      isKeyed,
+      outcome: "cut",
+      at: 0
+    } satisfies Observation
+    // What the last try observed counts, and an id that an earlier one has learned.
+    observations[request.job] = { ...observation, ...withId(observations[request.job]) }
+    observations[request.job] = { ...withId(observations[request.job]), ...(await observe(request)) }
+    const { outcome } = observations[request.job] ?? observation
+    if (isKeyed && (outcome === "cut" || outcome === "unreachable")) repeats.push(request)
+    if (outcome === "unreachable" || outcome === "refused") await pause(20)
   }
 }
+
+/** One in two has an Idempotency-Key, and is repeated until its client has an answer. */
+const newRequest = (job: number, { gateway }: Replica, { key }: Accounts.Payer): JobRequest => {
+  const stream = oneIn(2)
+  const scenario = scenarios[upTo(scenarios.length)] ?? "answers"
+  const request = { job, stream, scenario, url: gateway.url, key }
+  if (oneIn(2)) return { ...request, idempotencyKey: randomUUID() }
+  return { ...request, leaveAfter: oneIn(6) ? upTo(stream ? 8 : 100) : undefined }
+}
+
+const withId = (observation: Observation | undefined) => (observation?.id === undefined ? {} : { id: observation.id })
+
+/** Lets the lifetime of a claim pass, which is half a minute after the death of its gateway. */
+const expireClaim = (url: string) => (key: string) =>
+  Effect.gen(function* () {
+    const sql = yield* PgClient.make({ url: Redacted.make(url), maxConnections: 1 })
+    yield* sql`UPDATE recorded_answer SET claimed_until = claimed_until - interval '1 minute' WHERE key = ${key}`
+  }).pipe(Effect.scoped, Effect.provide(Reactivity.layer), Effect.ignore, Effect.runPromise)
 
 /**
  * A charge waits one second for a database that is away; the rest is what busy processes need to pass the answer on.
@@ -168,7 +189,9 @@ const suite = Effect.fnUntraced(function* (bin: string) {
   let continues = true
   const { cuts, outages } = yield* Effect.promise(async () => {
     await Promise.all(replicas.map((replica) => replica.ready()))
-    const all = Array.from({ length: clients }, () => load(replicas, payers, observations, () => continues))
+    const all = Array.from({ length: clients }, () =>
+      load(replicas, payers, observations, { continues: () => continues, expireClaim: expireClaim(postgres.url) })
+    )
     const done = await injectFaults(replicas, postgres, () => Effect.runPromise(cutConnections(postgres.url)))
     continues = false
     await Promise.all(all)

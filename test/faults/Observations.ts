@@ -2,6 +2,8 @@
 import { setTimeout as pause } from "node:timers/promises"
 import { inspect } from "node:util"
 
+import { assert } from "@effect/vitest"
+
 import { usd } from "../support/TestGateway.ts"
 import { promptOf, type Scenario } from "./Jobs.ts"
 
@@ -13,12 +15,15 @@ export interface JobRequest {
   readonly key: string
   /** The client leaves after this many packets of a stream, or milliseconds of a plain request. */
   readonly leaveAfter?: number | undefined
+  readonly idempotencyKey?: string | undefined
 }
 
 export interface Observation {
   readonly job: number
   readonly stream: boolean
-  /** The request id, if an answer began. */
+  /** The request has an Idempotency-Key, so that an earlier try of it may have been charged. */
+  readonly isKeyed: boolean
+  /** The id under which the request was answered, if an answer began. */
   id?: string
   /**
    * `answered`: in full. `refused`: for want of credit. `failed`: with an error. `stopped`: with the error of a gateway
@@ -35,13 +40,19 @@ export interface Observation {
   at: number
 }
 
+/** A repeat may be answered under the id of an earlier try, which only the answer says. */
+const readAnswer = (text: string, observation: Observation): void => {
+  observation.id = /"chatcmpl-([0-9a-f-]+)"/.exec(text)?.[1] ?? assert.fail(`an answer without an id: ${text}`)
+  observation.cost = costIn(text.slice(text.lastIndexOf('"usage"')))
+}
+
 const costIn = (text: string): bigint => usd(Number(/"cost":([\d.e+-]+)/.exec(text)?.[1]).toFixed(12))
 
 const readPlain = async (response: Response, observation: Observation): Promise<void> => {
   const text = await response.text()
   JSON.parse(text)
   observation.outcome = "answered"
-  observation.cost = costIn(text)
+  readAnswer(text, observation)
 }
 
 const end = "data: [DONE]\n\n"
@@ -57,14 +68,18 @@ const readStream = async (response: Response, observation: Observation, leaves: 
   if (text.indexOf(end) !== text.length - end.length) throw new Error(`a wrong end: ${text.slice(-500)}`)
   const failed = text.includes("The gateway was stopped") ? "stopped" : "failed"
   observation.outcome = text.includes('"finish_reason":"error"') ? failed : "answered"
-  observation.cost = costIn(text.slice(text.lastIndexOf('"usage"')))
+  readAnswer(text, observation)
 }
 
 const exchange = async (request: JobRequest, observation: Observation, controller: AbortController): Promise<void> => {
   const response = await fetch(`${request.url}/v1/chat/completions`, {
     method: "POST",
     signal: controller.signal,
-    headers: { authorization: `Bearer ${request.key}`, "content-type": "application/json" },
+    headers: {
+      authorization: `Bearer ${request.key}`,
+      "content-type": "application/json",
+      ...(request.idempotencyKey !== undefined && { "idempotency-key": request.idempotencyKey })
+    },
     body: JSON.stringify({
       model: "gpt-4o-mini",
       messages: [{ role: "user", content: promptOf(request.job, request.scenario) }],
@@ -92,7 +107,8 @@ const exchange = async (request: JobRequest, observation: Observation, controlle
 
 /** Sends the request once, without retries, and reports how it ended. */
 export const observe = async (request: JobRequest): Promise<Observation> => {
-  const observation: Observation = { job: request.job, stream: request.stream, outcome: "cut", at: 0 }
+  const { idempotencyKey, job, stream } = request
+  const observation: Observation = { job, stream, isKeyed: idempotencyKey !== undefined, outcome: "cut", at: 0 }
   const controller = new AbortController()
   if (!request.stream && request.leaveAfter !== undefined) {
     void pause(request.leaveAfter).then(() => {

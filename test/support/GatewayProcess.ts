@@ -56,12 +56,12 @@ export class GatewayProcess {
   }
 }
 
-/** Runs `tollgate ledger verify` on a database. */
+/** Runs `tollgate ledger verify --strict` on a database. */
 export const ledgerVerify = (url: string): Promise<{ readonly code: number | string; readonly output: string }> =>
   new Promise((resolve) => {
     execFile(
       process.execPath,
-      ["src/cli.ts", "ledger", "verify"],
+      ["src/cli.ts", "ledger", "verify", "--strict"],
       { cwd: root, env: { PATH: process.env["PATH"] ?? "", DATABASE_URL: url } },
       (error, stdout, stderr) => resolve({ code: error?.code ?? 0, output: (stdout + stderr).trim() })
     )
