@@ -1,12 +1,13 @@
 /**
  * Converts the endpoint entries of a model in a catalog file. Checks what the schema cannot express: the provider
- * exists, it is named once, and no endpoint has more output than context.
+ * exists, it is named once, and no endpoint has more output than context or an absurd price.
  */
 import { Result } from "effect"
 
 import { endpointId } from "../domain/Ids.ts"
 import { type CatalogResult, catalogFault, type ModelEntry } from "./CatalogFile.ts"
 import type { Endpoint, Model, ProtocolName } from "./Model.ts"
+import type { Price, Rates } from "./Price.ts"
 import { type PricedEntry, priceOf } from "./PriceFromFile.ts"
 import type { Provider } from "./Provider.ts"
 
@@ -71,12 +72,16 @@ const endpointOf = (
       )
     }
     const protocol = model.protocol ?? entry.protocol ?? provider.protocol
+    const price = yield* priceOf(entry, path)
+    if (worstCost(price, { contextWindow, maxOutputTokens }) > maxRequestCost) {
+      return yield* Result.fail(catalogFault(path, "prices one request at more than 100,000 USD, which is a mistake"))
+    }
     return {
       id: endpointId(`${provider.id}/${model.id}`),
       provider: provider.id,
       upstream: entry.upstream ?? model.id,
       protocol,
-      price: yield* priceOf(entry, path),
+      price,
       contextWindow,
       maxOutputTokens,
       structuredOutput: entry.structured_output ?? model.structured_output ?? false,
@@ -84,3 +89,26 @@ const endpointOf = (
       exclusive: entry.exclusive ?? []
     }
   })
+
+/**
+ * Far beyond the price of any request, and so small that no account overflows by charges: a higher price is a decimal
+ * point in the wrong place.
+ */
+const maxRequestCost = 100_000_000_000_000_000n
+
+/** No upload is longer, in hours: 25 MB at the lowest rate of speech codecs. */
+const maxAudioHours = 24n
+
+/** What the largest request costs, all of it at the highest rate of any tier. */
+const worstCost = (
+  { rates, tiers }: Price,
+  { contextWindow, maxOutputTokens }: Pick<Endpoint, "contextWindow" | "maxOutputTokens">
+): bigint => {
+  const all = [rates, ...tiers.map((tier) => tier.rates)]
+  const highest = (pick: (one: Rates) => ReadonlyArray<bigint>): bigint =>
+    all.flatMap(pick).reduce((most, rate) => (rate > most ? rate : most), 0n)
+  const input = highest((one) => [one.input, one.cacheRead, one.cacheWrite5m, one.cacheWrite1h, one.audioInput])
+  const output = highest((one) => [one.output])
+  const hour = highest((one) => [one.audioHour ?? 0n])
+  return BigInt(contextWindow) * input + BigInt(maxOutputTokens) * output + maxAudioHours * hour
+}

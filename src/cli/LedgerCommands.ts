@@ -20,7 +20,7 @@ const json = Flag.Boolean("json").pipe(
 )
 
 const strict = Flag.Boolean("strict").pipe(
-  Flag.withDescription("Fail on charges without a receipt too; a gateway that is killed may leave some."),
+  Flag.withDescription("Fail on unexplained charges too; killed gateways of version 0.1.0 may have left some."),
   Flag.withDefault(false)
 )
 

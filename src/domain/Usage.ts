@@ -41,12 +41,33 @@ export const promptTokens = (usage: Usage): number =>
 /** The `cache_write_tokens` of an answer. */
 export const cacheWriteTokens = (usage: Usage): number => usage.cacheWrite5m + usage.cacheWrite1h
 
-/** Far beyond the context window of any model. */
-const maxBelievableTokens = 100_000_000
+/** The most tokens that one request can have consumed. What a provider reports beyond them is its mistake. */
+export interface UsageBounds {
+  /** Of the whole prompt. */
+  readonly prompt: number
+  readonly output: number
+}
 
-/** False for counts so large that they must be a provider's mistake, and must not be billed. */
-export const isBelievable = (usage: Usage): boolean =>
-  promptTokens(usage) <= maxBelievableTokens && usage.output <= maxBelievableTokens
+/**
+ * What a prompt may have beyond twice the local count: the local count knows neither the size of an image nor what a
+ * provider adds to a prompt.
+ */
+const promptMargin = 131_072
+
+export const usageBounds = (options: {
+  /** The local count of the prompt. */
+  readonly promptTokens: number
+  /** Absent where it is not in tokens. */
+  readonly contextWindow?: number
+  readonly maxOutputTokens: number
+}): UsageBounds => ({
+  prompt: Math.min(2 * options.promptTokens + promptMargin, options.contextWindow ?? Infinity),
+  output: options.maxOutputTokens
+})
+
+/** Whether the model can have consumed this. */
+export const isPlausible = (usage: Usage, bounds: UsageBounds): boolean =>
+  promptTokens(usage) <= bounds.prompt && usage.output <= bounds.output
 
 /** The counts of a provider whose prompt total includes cached and audio tokens. */
 export interface InclusiveCounts {
@@ -98,4 +119,6 @@ export interface MeteredUsage {
    * length of audio that was estimated from the size of the file.
    */
   readonly estimated: boolean
+  /** What the provider reported, where that is more than the model can have consumed and was not believed. */
+  readonly implausible?: Usage
 }

@@ -3,12 +3,13 @@
  * once, and an earlier try under the same Idempotency-Key may have been charged before its gateway died. Then that
  * charge stands, and the answer and the receipt of this try tell it.
  */
-import { Clock, Effect, Option } from "effect"
+import { Clock, Effect, Metric, Option } from "effect"
 
 import type { Picodollars } from "../domain/Money.ts"
 import type { MeteredUsage, Usage } from "../domain/Usage.ts"
 import type { Charge } from "../ledger/Charge.ts"
 import type { Hold } from "../ledger/CreditLedger.ts"
+import type { ChargeFacts } from "../receipts/Receipt.ts"
 import { encodeChargeFacts, readChargeFacts } from "../receipts/StoredReceipt.ts"
 import { type ReceiptDraft, withoutCharge } from "./ReceiptDraft.ts"
 
@@ -30,6 +31,22 @@ interface ChargedRequest {
   readonly receipt: ReceiptDraft
 }
 
+const implausibleReports = Metric.counter("tollgate_implausible_usage_total", {
+  description: "Answers whose provider reported more tokens than the model can have consumed.",
+  incremental: true
+})
+
+/** The gateway's own count was charged; the operator has to ask the provider what it will bill. */
+const alarm = ({ facts, implausible }: { readonly facts: ChargeFacts; readonly implausible: Usage }) =>
+  Effect.andThen(
+    Metric.update(implausibleReports, 1),
+    Effect.logError("A provider reported more tokens than the model can have consumed; they were counted here", {
+      ...facts.served,
+      reported: implausible,
+      charged: facts.usage
+    })
+  )
+
 /** Not interruptible: the answer has been received, and a charge is never left half made. */
 export const chargeRequest = Effect.fnUntraced(function* (
   { hold, receipt }: ChargedRequest,
@@ -37,7 +54,10 @@ export const chargeRequest = Effect.fnUntraced(function* (
 ) {
   const nowMillis = yield* Clock.currentTimeMillis
   receipt.recordCharge(metered, cost, outcome)
-  const facts = encodeChargeFacts(receipt.chargeFacts(nowMillis))
+  const chargeFacts = receipt.chargeFacts(nowMillis)
+  const { implausible } = metered
+  if (implausible !== undefined) yield* alarm({ facts: chargeFacts, implausible })
+  const facts = encodeChargeFacts(chargeFacts)
   const { charge, pending } = yield* hold.settle(cost, facts)
   const isOwn = (booked: Charge): boolean => booked.facts === facts
   if (!isOwn(charge)) receipt.recordEarlierCharge()

@@ -13,6 +13,7 @@ import type { ChatRequest } from "../domain/Conversation.ts"
 import type { ModelId } from "../domain/Ids.ts"
 import { normalise, reasoningTierOf } from "../domain/Reasoning.ts"
 import { audioTokens } from "../domain/TokenCount.ts"
+import { usageBounds } from "../domain/Usage.ts"
 import { CreditLedger } from "../ledger/CreditLedger.ts"
 import { type DefaultOutputTokens, estimate } from "../ledger/Pricing.ts"
 import { type ChatDispatch, Dispatch } from "../providers/dispatch/Dispatch.ts"
@@ -115,7 +116,13 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
       yield* choice.confirmPin(answered.target.model.id)
       const { endpoint, model } = answered.target
       const outputLimit = Math.min(request.maxOutputTokens ?? endpoint.maxOutputTokens, endpoint.maxOutputTokens)
-      const meter = new Meter({ request, promptTokens: choice.promptTokens, outputLimit })
+      const { promptTokens } = choice
+      const meter = new Meter({
+        request,
+        promptTokens,
+        outputLimit,
+        bounds: usageBounds({ ...endpoint, promptTokens })
+      })
       const routing = routingSummary(choice, model.id)
       return { answer: answered, meter, hold, receipt, model: model.id, routing, adjustments }
     }).pipe(Effect.tapCause((cause) => receipt.recordFailure(cause)))

@@ -6,7 +6,7 @@ import type { CompletionEvent, FinishReason } from "../domain/Completion.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import { isOptOut } from "../domain/Reasoning.ts"
 import { textTokens } from "../domain/TokenCount.ts"
-import { type MeteredUsage, none, promptTokens, type Usage } from "../domain/Usage.ts"
+import { isPlausible, type MeteredUsage, none, promptTokens, type Usage, type UsageBounds } from "../domain/Usage.ts"
 
 /** Events that go on to the client. */
 export type Delta = Exclude<CompletionEvent, { readonly type: "usage" | "finish" }>
@@ -22,6 +22,7 @@ export class Meter {
   private readonly hidesReasoning: boolean
   private readonly promptEstimate: number
   private readonly outputLimit: number
+  private readonly bounds: UsageBounds
 
   constructor(options: {
     readonly request: ChatRequest
@@ -29,11 +30,14 @@ export class Meter {
     readonly promptTokens: number
     /** The most tokens that the model may produce for this call. An estimate never exceeds it. */
     readonly outputLimit: number
+    /** What a provider reports beyond them is not believed. */
+    readonly bounds: UsageBounds
   }) {
     const { reasoning } = options.request
     this.hidesReasoning = reasoning?.exclude === true || isOptOut(reasoning)
     this.promptEstimate = options.promptTokens
     this.outputLimit = options.outputLimit
+    this.bounds = options.bounds
   }
 
   /** Counts the events and returns those that the client may see. */
@@ -75,8 +79,10 @@ export class Meter {
 
   /** The usage of a complete answer: as the provider reported it, else counted here. */
   complete(): MeteredUsage {
-    if (this.reported !== undefined) return { usage: this.reported, estimated: false }
-    return { usage: this.estimate(), estimated: true }
+    const { reported } = this
+    return reported !== undefined && this.isBelieved(reported)
+      ? { usage: reported, estimated: false }
+      : this.countedHere()
   }
 
   /**
@@ -84,11 +90,21 @@ export class Meter {
    * count of the output is final only at the end, so until then the output delivered counts if it is more.
    */
   delivered(): MeteredUsage {
-    if (this.reported === undefined) return { usage: this.estimate(), estimated: true }
-    if (this.finishReason !== undefined) return { usage: this.reported, estimated: false }
-    const prompt = promptTokens(this.reported) > 0 ? this.reported : this.estimate()
-    const output = Math.max(this.reported.output, this.outputTokens())
-    return { usage: { ...prompt, output, reasoning: Math.min(this.reported.reasoning, output) }, estimated: true }
+    const { reported } = this
+    if (reported === undefined || !this.isBelieved(reported)) return this.countedHere()
+    if (this.finishReason !== undefined) return { usage: reported, estimated: false }
+    const prompt = promptTokens(reported) > 0 ? reported : this.estimate()
+    const output = Math.max(reported.output, this.outputTokens())
+    return { usage: { ...prompt, output, reasoning: Math.min(reported.reasoning, output) }, estimated: true }
+  }
+
+  private isBelieved(reported: Usage): boolean {
+    return isPlausible(reported, this.bounds)
+  }
+
+  private countedHere(): MeteredUsage {
+    const counted = { usage: this.estimate(), estimated: true }
+    return this.reported === undefined ? counted : { ...counted, implausible: this.reported }
   }
 
   private estimate(): Usage {

@@ -40,7 +40,7 @@ export interface UnsettledAnswer<A> {
   readonly receipt: ReceiptDraft
 }
 
-/** Charges a complete answer. Not interruptible: the answer has been received, and a charge is never left half made. */
+/** Charges a complete answer. */
 export const settle = Effect.fnUntraced(function* <A>(unsettled: UnsettledAnswer<A>) {
   const { answer, meter } = unsettled
   const { finishReason } = meter
@@ -49,7 +49,7 @@ export const settle = Effect.fnUntraced(function* <A>(unsettled: UnsettledAnswer
   const cost = costOf(answer.target.endpoint.price, metered.usage)
   const charged = yield* chargeRequest(unsettled, { metered, cost, outcome: "completed" })
   return { finishReason, ...charged } satisfies Settlement
-}, Effect.uninterruptible)
+})
 
 /** Never succeeds. Fails when the gateway is about to stop and open streams have to end. */
 export type DrainSignal = Effect.Effect<never, InternalError>

@@ -108,7 +108,6 @@ const allowedTargets = ({ caller, candidates: { targets } }: TranscriptionCall) 
     : Effect.fail(ModelNotAllowed.of(`This API key may not use ${model.id}`))
 }
 
-/** Not interruptible: the answer has been received, and a charge must never be left half made. */
 const settle = Effect.fnUntraced(function* (
   { request }: TranscriptionCall,
   { target, value }: ProviderAnswer<Transcript>,
@@ -119,4 +118,4 @@ const settle = Effect.fnUntraced(function* (
   const cost = costOf(target.endpoint.price, metered.usage)
   const charged = yield* chargeRequest({ hold, receipt }, { metered, cost, outcome: "completed" })
   return { text: value.text, length: request.length, ...charged } satisfies TranscriptionResult
-}, Effect.uninterruptible)
+})

@@ -10,7 +10,7 @@ import { billedMillis, costOf } from "../catalog/Price.ts"
 import type { Picodollars } from "../domain/Money.ts"
 import { textTokens, tokensPerAudioSecond } from "../domain/TokenCount.ts"
 import type { Transcript, TranscriptionRequest } from "../domain/Transcription.ts"
-import { type MeteredUsage, none, type Usage } from "../domain/Usage.ts"
+import { isPlausible, type MeteredUsage, none, promptTokens, type Usage, usageBounds } from "../domain/Usage.ts"
 
 /** Transcription models count one token per 100 ms of audio, which was derived from OpenAI's bills. */
 const tokensPerTranscribedSecond = 10
@@ -36,10 +36,12 @@ export const billedUsage = (
 ): MeteredUsage => {
   const time = billedTime(endpoint, request)
   const timeIsEstimated = time.audioMillis !== undefined && request.length.basis !== "header"
-  return {
-    usage: { ...(transcript.usage ?? derivedUsage(endpoint, request, textTokens(transcript.text))), ...time },
-    estimated: transcript.usage === undefined || timeIsEstimated
-  }
+  const derived = derivedUsage(endpoint, request, textTokens(transcript.text))
+  const bounds = usageBounds({ promptTokens: promptTokens(derived), maxOutputTokens: endpoint.maxOutputTokens })
+  const { usage: reported } = transcript
+  if (reported !== undefined && isPlausible(reported, bounds))
+    return { usage: { ...reported, ...time }, estimated: timeIsEstimated }
+  return { usage: { ...derived, ...time }, estimated: true, ...(reported && { implausible: reported }) }
 }
 
 const derivedUsage = (

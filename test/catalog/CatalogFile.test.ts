@@ -42,6 +42,12 @@ const endpoint = minimal?.endpoints[0]
 /** What is wrong, the path that is reported, and a part of the message. */
 const faults: ReadonlyArray<readonly [name: string, json: unknown, path: string, message: string]> = [
   [
+    "a price with the decimal point in the wrong place",
+    catalogWith({ model: { context_window: 1_000_000 }, price: { input: 900_000 } }),
+    "models[0].endpoints[0]",
+    "more than 100,000 USD"
+  ],
+  [
     "no price",
     catalogWith({ endpoint: { price_usd_per_mtok: undefined } }),
     "models[0].endpoints[0].price_usd_per_mtok",

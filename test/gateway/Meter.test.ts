@@ -2,12 +2,17 @@ import { assert, describe, it } from "@effect/vitest"
 
 import type { CompletionEvent } from "../../src/domain/Completion.ts"
 import type { ChatRequest } from "../../src/domain/Conversation.ts"
-import { none } from "../../src/domain/Usage.ts"
+import { none, type Usage, usageBounds } from "../../src/domain/Usage.ts"
 import { Meter } from "../../src/gateway/Meter.ts"
 import { finish, request, text, usage } from "./calls.ts"
 
 const meterOf = (parts: Partial<ChatRequest> = {}, outputLimit = 100) =>
-  new Meter({ request: { ...request, ...parts }, promptTokens: 40, outputLimit })
+  new Meter({
+    request: { ...request, ...parts },
+    promptTokens: 40,
+    outputLimit,
+    bounds: usageBounds({ promptTokens: 40, contextWindow: 200_000, maxOutputTokens: 1_000 })
+  })
 
 const afterAll = (meter: Meter, ...events: ReadonlyArray<CompletionEvent>): Meter => {
   for (const event of events) meter.pass([event])
@@ -88,4 +93,37 @@ describe("Meter", () => {
     it(`meters, when the client left and ${when}`, () => {
       assert.deepStrictEqual(afterAll(meterOf(), ...events).delivered().usage, { ...none, ...expected })
     })
+
+  const mostPrompt = 131_072 + 2 * 40
+  const believed: ReadonlyArray<Partial<Usage>> = [
+    { input: mostPrompt, output: 1_000 },
+    { input: 1, cacheRead: mostPrompt - 4, cacheWrite5m: 1, cacheWrite1h: 1, audioInput: 1 }
+  ]
+  const implausible: Record<string, Partial<Usage>> = {
+    "a prompt far beyond the local count": { input: mostPrompt + 1 },
+    "a prompt whose parts add up to that": { input: mostPrompt, cacheRead: 1 },
+    "more output than the model can write": { input: 9, output: 1_001 },
+    "numbers that no bill could hold": { input: 9, output: Number.MAX_VALUE }
+  }
+  for (const counts of believed)
+    it(`believes a provider that reports ${JSON.stringify(counts)}`, () => {
+      const meter = afterAll(meterOf(), text("a b c"), usage(counts), finish)
+      const expected = { usage: { ...none, ...counts }, estimated: false }
+      assert.deepStrictEqual([meter.complete(), meter.delivered()], [expected, expected])
+    })
+  for (const [what, counts] of Object.entries(implausible))
+    it(`counts for itself, and says so, where a provider reports ${what}`, () => {
+      const reported = { ...none, ...counts }
+      const expected = { usage: { ...none, input: 40, output: 3 }, estimated: true, implausible: reported }
+      const events = [text("a b c"), usage(counts)]
+      assert.deepStrictEqual(afterAll(meterOf(), ...events).delivered(), expected)
+      const whole = afterAll(meterOf(), ...events, finish)
+      assert.deepStrictEqual([whole.complete(), whole.delivered()], [expected, expected])
+    })
+
+  it("believes no prompt beyond the context window, however long the local count says it is", () => {
+    const bounds = usageBounds({ promptTokens: 100_000, contextWindow: 200_000, maxOutputTokens: 1_000 })
+    assert.strictEqual(bounds.prompt, 200_000)
+    assert.strictEqual(usageBounds({ promptTokens: 100_000, maxOutputTokens: 1 }).prompt, 331_072)
+  })
 })

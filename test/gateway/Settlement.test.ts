@@ -5,6 +5,7 @@ import { HttpServerError } from "effect/http"
 import { InternalError } from "../../src/api/Errors.ts"
 import type { CompletionEvent } from "../../src/domain/Completion.ts"
 import { broken, type Failure } from "../../src/domain/Failure.ts"
+import { usageBounds } from "../../src/domain/Usage.ts"
 import { Meter } from "../../src/gateway/Meter.ts"
 import { ReceiptDraft } from "../../src/gateway/ReceiptDraft.ts"
 import { type DrainSignal, meteredStream } from "../../src/gateway/Settlement.ts"
@@ -29,7 +30,8 @@ const read = Effect.fnUntraced(function* (
   const receipt = new ReceiptDraft({ ...callOf(), stream: true }, "v1", 0, () => Effect.void)
   const answer = { target, attempts: [], value: events }
   receipt.recordAnswer(answer, 5)
-  const meter = new Meter({ request, promptTokens: 40, outputLimit: 100 })
+  const bounds = usageBounds({ promptTokens: 40, maxOutputTokens: 1_000 })
+  const meter = new Meter({ request, promptTokens: 40, outputLimit: 100, bounds })
   const scope = yield* Scope.make()
   const stream = yield* Scope.provide(
     meteredStream({ answer, meter, hold, receipt }, options.drainSignal ?? Effect.never),

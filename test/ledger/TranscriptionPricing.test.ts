@@ -106,4 +106,23 @@ describe("billedUsage", () => {
       [true, true, true]
     )
   })
+
+  it("counts for itself, and says so, where more is reported than the model can have consumed", () => {
+    const derived = { ...none, audioInput: 10, output: textTokens(text) }
+    for (const usage of [
+      { ...counted, output: 2_001 },
+      { ...counted, audioInput: 131_072 + 20 + 1 },
+      { ...counted, audioInput: 1e300 }
+    ])
+      assert.deepStrictEqual(billedUsage(byToken, requestOf(1_000), { text, usage }), {
+        usage: derived,
+        estimated: true,
+        implausible: usage
+      })
+    const most = { ...none, audioInput: 131_072 + 20, output: 2_000 }
+    assert.deepStrictEqual(billedUsage(byToken, requestOf(1_000), { text, usage: most }), {
+      usage: most,
+      estimated: false
+    })
+  })
 })

@@ -1,5 +1,5 @@
 /** Token counts of a transcription. OpenAI and Mistral give them different names and different meanings. */
-import { fromInclusive, isBelievable, type Usage } from "../../../domain/Usage.ts"
+import { fromInclusive, type Usage } from "../../../domain/Usage.ts"
 import { asNumber, asObject, type Fields } from "../shared/Field.ts"
 
 /** `undefined` where no tokens are reported: some servers count seconds, most count nothing, and some report zero. */
@@ -17,5 +17,5 @@ export const usageIn = (fields: Fields): Usage | undefined => {
     // Without details all input counts as audio: most of it is, and audio is never the cheaper kind.
     audioInput: audio ?? input
   })
-  return input > 0 && isBelievable(usage) ? usage : undefined
+  return input > 0 ? usage : undefined
 }

@@ -8,7 +8,7 @@ import { Result } from "effect"
 import type { CompletionEvent, FinishReason } from "../../../domain/Completion.ts"
 import type { ReasoningDetail } from "../../../domain/Conversation.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
-import { isBelievable, type Usage } from "../../../domain/Usage.ts"
+import type { Usage } from "../../../domain/Usage.ts"
 import type { WireCall } from "../Protocol.ts"
 import { isJsonObject } from "./Field.ts"
 import { blockId, sealOf, stampOrigin, type ThinkingPlace } from "./ReasoningDetails.ts"
@@ -124,8 +124,7 @@ export const makeEventBuilder = (
     argumentsOf: (index) => toolCalls[index]?.arguments ?? "",
     toolCallId: (index) => toolCalls[index]?.id ?? "",
     setUsage: (usage) => {
-      if (usage !== undefined && isBelievable(usage))
-        events.push({ type: "usage", usage: limit?.charged(usage) ?? usage })
+      if (usage !== undefined) events.push({ type: "usage", usage: limit?.charged(usage) ?? usage })
     },
     setResponseId: (id) => (responseId ||= id ?? ""),
     setUnknownReason: (word) => (unknownWord = word.slice(0, maxUnknownWordLength)),

@@ -119,7 +119,12 @@ const answers: ReadonlyArray<readonly [string, JsonObject, string, object | unde
     "a",
     undefined
   ],
-  ["whose counts are implausible", { text: "a", usage: { input_tokens: 1e12, output_tokens: 1 } }, "a", undefined],
+  [
+    "whose counts are implausible, to be judged where the limits of the model are known,",
+    { text: "a", usage: { input_tokens: 1e12, output_tokens: 1 } },
+    "a",
+    { audioInput: 1e12, output: 1 }
+  ],
   ["whose counts are not numbers", { text: "a", usage: { input_tokens: "many", output_tokens: null } }, "a", undefined]
 ]
 

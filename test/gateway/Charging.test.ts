@@ -1,0 +1,139 @@
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Fiber, Latch, Logger, Metric, Option } from "effect"
+
+import { picodollars } from "../../src/domain/Money.ts"
+import { type MeteredUsage, none, type Usage } from "../../src/domain/Usage.ts"
+import { chargeRequest } from "../../src/gateway/Charging.ts"
+import { ReceiptDraft } from "../../src/gateway/ReceiptDraft.ts"
+import type { Charge } from "../../src/ledger/Charge.ts"
+import type { Hold, Settled } from "../../src/ledger/CreditLedger.ts"
+import type { Receipt } from "../../src/receipts/Receipt.ts"
+import { readChargeFacts } from "../../src/receipts/StoredReceipt.ts"
+import { callOf, holdOf, targetOf } from "./calls.ts"
+
+const usage: Usage = { ...none, input: 10, output: 4 }
+const consumption = { metered: { usage, estimated: false }, cost: picodollars(60n), outcome: "completed" } as const
+
+/** The receipts that each of the calls of `charged` has filed. */
+const filedBy: Array<Array<Receipt>> = []
+
+/** Charges a request through a hold that answers like this, and waits for what is filed. */
+const charged = Effect.fnUntraced(function* (
+  settle: (charge: Charge) => Settled,
+  metered: MeteredUsage = consumption.metered,
+  before: Effect.Effect<void> = Effect.void
+) {
+  const filed: Array<Receipt> = []
+  filedBy.push(filed)
+  const settled: Array<Charge> = []
+  const hold: Hold = {
+    ...holdOf(100n).hold,
+    settle: (amount, facts = "") =>
+      Effect.andThen(before, () =>
+        Effect.sync(() => {
+          settled.push({ amount, facts })
+          return settle({ amount, facts })
+        })
+      )
+  }
+  const receipt = new ReceiptDraft({ ...callOf(), stream: false }, "v1", 0, (early, final) =>
+    Effect.andThen(
+      Effect.sync(() => filed.push(early)),
+      final ? Effect.map(final, (late) => filed.push(late)) : Effect.void
+    )
+  )
+  receipt.recordHold(hold.amount)
+  receipt.recordAnswer({ target: targetOf("m"), attempts: [], value: [] }, 5)
+  const told = yield* chargeRequest({ hold, receipt }, { ...consumption, metered })
+  return { told, filed, settled }
+})
+
+const summaryOf = ({ cost, outcome, usage }: Receipt) => ({ cost, outcome, usage })
+
+/** The charge of another try of the request. */
+const earlier = Effect.map(
+  charged((charge) => ({ charge })),
+  ({ settled: [charge] }): Charge => ({
+    amount: picodollars(70n),
+    facts: (charge?.facts ?? "").replace(`"output":4`, `"output":5`)
+  })
+)
+
+describe("The charge of a request", () => {
+  it.effect("is stored with what it was computed from, and filed before the answer goes out", () =>
+    Effect.gen(function* () {
+      const { filed, settled, told } = yield* charged((charge) => ({ charge }))
+      assert.deepStrictEqual(told, { usage, cost: picodollars(60n) })
+      assert.deepStrictEqual(filed.map(summaryOf), [{ cost: picodollars(60n), outcome: "completed", usage }])
+      const facts = Option.getOrThrow(readChargeFacts(settled[0]?.facts ?? ""))
+      const { endpoint, model } = targetOf("m")
+      assert.deepInclude(facts, {
+        outcome: "completed",
+        usage,
+        usageEstimated: false,
+        served: { endpoint: endpoint.id, model: model.id },
+        catalogVersion: "v1",
+        held: picodollars(100n)
+      })
+    })
+  )
+
+  it.effect("is that of an earlier try where that was charged, and the receipt claims no other", () =>
+    Effect.gen(function* () {
+      const charge = yield* earlier
+      const { filed, told } = yield* charged(() => ({ charge }))
+      assert.deepStrictEqual(told, { usage: { ...usage, output: 5 }, cost: picodollars(70n) })
+      assert.deepStrictEqual(filed.map(summaryOf), [{ cost: picodollars(0n), outcome: "completed", usage: undefined }])
+    })
+  )
+
+  it.effect("is what is booked in the end, where the database did not answer in time", () =>
+    Effect.gen(function* () {
+      const charge = yield* earlier
+      const own = { cost: picodollars(60n), outcome: "completed", usage }
+      const late = yield* charged((asked) => ({ charge: asked, pending: Effect.succeed(asked) }))
+      assert.deepStrictEqual(late.filed.map(summaryOf), [own, own])
+      const overtaken = yield* charged((asked) => ({ charge: asked, pending: Effect.succeed(charge) }))
+      const nothing = { cost: picodollars(0n), outcome: "completed", usage: undefined }
+      assert.deepStrictEqual(overtaken.filed.map(summaryOf), [own, nothing])
+    })
+  )
+
+  it.effect("is told by its amount where an older version stored nothing with it", () =>
+    Effect.gen(function* () {
+      const { told } = yield* charged(() => ({ charge: { amount: picodollars(70n) } }))
+      assert.deepStrictEqual(told, { usage, cost: picodollars(70n) })
+    })
+  )
+
+  it.effect("is made whole, with its receipt, although the request is interrupted in the middle of it", () =>
+    Effect.gen(function* () {
+      const latch = yield* Latch.make()
+      const attempt = charged((charge) => ({ charge }), consumption.metered, latch.await)
+      const fiber = yield* Effect.forkChild(attempt, { startImmediately: true })
+      fiber.interruptUnsafe()
+      yield* latch.open
+      yield* Fiber.await(fiber)
+      assert.lengthOf(filedBy.at(-1) ?? [], 1)
+    })
+  )
+
+  it.effect("raises an alarm where the provider was not believed", () =>
+    Effect.gen(function* () {
+      const lines: Array<unknown> = []
+      const log = Logger.make(({ logLevel, message }) => void lines.push([logLevel, message]))
+      const count = Effect.map(Metric.snapshot, (metrics) => {
+        const found = metrics.find(({ id }) => id === "tollgate_implausible_usage_total")
+        return found?.type === "Counter" ? Number(found.state.count) : 0
+      })
+      const before = yield* count
+      const implausible = { ...usage, output: 1e300 }
+      yield* charged((charge) => ({ charge }), { usage, estimated: true, implausible }).pipe(
+        Effect.provide(Logger.layer([log]))
+      )
+      assert.strictEqual((yield* count) - before, 1)
+      assert.lengthOf(lines, 1)
+      assert.match(JSON.stringify(lines), /acme\/m.*1e\+300/)
+    })
+  )
+})
