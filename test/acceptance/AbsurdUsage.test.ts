@@ -1,4 +1,4 @@
-/** Providers that report more tokens than a model can have consumed: the gateway counts for itself, and is not shaken. */
+/** Providers that report more tokens than a model can have consumed: the gateway counts for itself, and goes on. */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 

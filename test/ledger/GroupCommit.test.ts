@@ -1,5 +1,5 @@
 import { assert } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Latch, Scope } from "effect"
+import { Deferred, Effect, Exit, Fiber, Latch, Logger, Scope } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
 
@@ -18,7 +18,8 @@ import {
   takeHold,
   pico,
   withLedger,
-  withLedgerOver
+  withLedgerOver,
+  withOtherLedger
 } from "./TestLedger.ts"
 
 type Statement = Effect.Effect<ReadonlyArray<unknown>, SqlError.SqlError>
@@ -269,6 +270,27 @@ describeOnEngines("GroupCommit", (it) => {
       assert.deepStrictEqual(yield* charges(organization), [])
       assert.deepStrictEqual(yield* withLedger(balanceOf(organization)), [1_000n, 0n])
     })
+  )
+
+  it.effect(
+    "says which charge is lost that comes after the queue has closed, and does not keep its caller waiting",
+    () =>
+      Effect.gen(function* () {
+        const lines: Array<unknown> = []
+        const log = Logger.make(({ logLevel, message }) => void lines.push([logLevel, message]))
+        const organization = newOrganization()
+        const hold = yield* withLedger(
+          Effect.gen(function* () {
+            const ledger = yield* CreditLedger
+            yield* ledger.grant({ payment: newRequest(), organization, amount: pico(1_000) })
+            return yield* Scope.provide(takeHold(organization, 100), yield* Scope.make())
+          })
+        )
+        yield* hold.settle(pico(60)).pipe(Effect.provide(Logger.layer([log])))
+        assert.match(JSON.stringify(lines), /Error.*A charge could not be written and is lost.*"60"/)
+        assert.include(JSON.stringify(lines), hold.request)
+        assert.deepStrictEqual(yield* withOtherLedger(balanceOf(organization)), [1_000n, 0n])
+      })
   )
 
   it.effect("keeps accounts that agree with their entries and holds, after all of the above", () => assertBooksAgree)
