@@ -41,6 +41,22 @@ const held = picodollars(50_000_000n)
 const charged = picodollars(20_000_000n)
 const credit = picodollars(4_000_000_000_000_000_000n)
 
+/** What the gateway stores with a charge is of this size. */
+const facts = JSON.stringify({
+  project: randomUUID(),
+  environment: randomUUID(),
+  key: randomUUID(),
+  atMillis: 1_700_000_000_000,
+  stream: false,
+  outcome: "completed",
+  served: { model: "gpt-4.1-mini", endpoint: "openai/gpt-4.1-mini" },
+  usage: { input: 1_000, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0, audioInput: 0, output: 300, reasoning: 100 },
+  usageEstimated: false,
+  catalogVersion: "0123456789ab",
+  held: String(held),
+  durationMillis: 1_234
+})
+
 /** Holds and settles once. */
 type Pair<R = never> = (request: RequestId, organization: OrganizationId) => Effect.Effect<void, unknown, R>
 
@@ -90,7 +106,7 @@ const throughService: Pair<CreditLedger> = (request, organization) =>
     Effect.gen(function* () {
       const ledger = yield* CreditLedger
       const hold = yield* ledger.hold({ request, organization, amount: held })
-      yield* hold.settle(charged)
+      yield* hold.settle(charged, facts)
     })
   )
 
