@@ -52,7 +52,7 @@ export interface UsageBounds {
  * What a prompt may have beyond twice the local count: the local count knows neither the size of an image nor what a
  * provider adds to a prompt.
  */
-const promptMargin = 131_072
+const promptMargin = 300_000
 
 export const usageBounds = (options: {
   /** The local count of the prompt. */

@@ -11,7 +11,7 @@ const meterOf = (parts: Partial<ChatRequest> = {}, outputLimit = 100) =>
     request: { ...request, ...parts },
     promptTokens: 40,
     outputLimit,
-    bounds: usageBounds({ promptTokens: 40, contextWindow: 200_000, maxOutputTokens: 1_000 })
+    bounds: usageBounds({ promptTokens: 40, contextWindow: 1_000_000, maxOutputTokens: 1_000 })
   })
 
 const afterAll = (meter: Meter, ...events: ReadonlyArray<CompletionEvent>): Meter => {
@@ -94,7 +94,7 @@ describe("Meter", () => {
       assert.deepStrictEqual(afterAll(meterOf(), ...events).delivered().usage, { ...none, ...expected })
     })
 
-  const mostPrompt = 131_072 + 2 * 40
+  const mostPrompt = 300_000 + 2 * 40
   const believed: ReadonlyArray<Partial<Usage>> = [
     { input: mostPrompt, output: 1_000 },
     { input: 1, cacheRead: mostPrompt - 4, cacheWrite5m: 1, cacheWrite1h: 1, audioInput: 1 }
@@ -124,6 +124,6 @@ describe("Meter", () => {
   it("believes no prompt beyond the context window, however long the local count says it is", () => {
     const bounds = usageBounds({ promptTokens: 100_000, contextWindow: 200_000, maxOutputTokens: 1_000 })
     assert.strictEqual(bounds.prompt, 200_000)
-    assert.strictEqual(usageBounds({ promptTokens: 100_000, maxOutputTokens: 1 }).prompt, 331_072)
+    assert.strictEqual(usageBounds({ promptTokens: 100_000, maxOutputTokens: 1 }).prompt, 500_000)
   })
 })

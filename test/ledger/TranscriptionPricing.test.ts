@@ -111,7 +111,7 @@ describe("billedUsage", () => {
     const derived = { ...none, audioInput: 10, output: textTokens(text) }
     for (const usage of [
       { ...counted, output: 2_001 },
-      { ...counted, audioInput: 131_072 + 20 + 1 },
+      { ...counted, audioInput: 300_000 + 20 + 1 },
       { ...counted, audioInput: 1e300 }
     ])
       assert.deepStrictEqual(billedUsage(byToken, requestOf(1_000), { text, usage }), {
@@ -119,7 +119,7 @@ describe("billedUsage", () => {
         estimated: true,
         implausible: usage
       })
-    const most = { ...none, audioInput: 131_072 + 20, output: 2_000 }
+    const most = { ...none, audioInput: 300_000 + 20, output: 2_000 }
     assert.deepStrictEqual(billedUsage(byToken, requestOf(1_000), { text, usage: most }), {
       usage: most,
       estimated: false
