@@ -44,7 +44,8 @@ export const errorFromExhausted = (
         : Errors.InvalidRequest.of(exhausted.last.message)
     case "Nonconforming":
       return Errors.InternalError.of(
-        `No model answered in the JSON that response_format asks for. ${noProviderAnswered(exhausted.attempts, wasCharged)}`
+        "No model answered in the JSON that response_format asks for. " +
+          noProviderAnswered(exhausted.attempts, wasCharged)
       )
     case "Transient":
     case "Credentials":

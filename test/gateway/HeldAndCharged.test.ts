@@ -63,7 +63,15 @@ const services = (seen: Seen, transcript: Transcript, settling: Effect.Effect<vo
     }),
     Layer.mock(RequestLog)({ record: (receipt) => Effect.sync(() => void seen.receipts.push(receipt)) }),
     Layer.mock(ChooseTargets)({
-      choose: () => Effect.succeed({ targets: [first, second], promptTokens, affinity: undefined, routed: undefined })
+      choose: () =>
+        Effect.succeed({
+          targets: [first, second],
+          promptTokens,
+          affinity: undefined,
+          routed: undefined,
+          adjustments: () => [],
+          confirmPin: () => Effect.void
+        })
     }),
     Layer.mock(Dispatch)({
       complete: () => answered(events),
