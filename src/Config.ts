@@ -41,8 +41,8 @@ const ServiceName = Schema.String.check(
 
 /** A key that could be guessed would open an account with credit; the bound on its length is that of the look-up. */
 const ApiKeyText = Schema.String.check(
-  Schema.isPattern(/^[\x21-\x7e]{16,512}$/, {
-    expected: "a key of 16 to 512 visible ASCII characters, such as one that `openssl rand -hex 32` makes"
+  Schema.isPattern(/^[\x21-\x7e]{8,512}$/, {
+    expected: "a key of 8 to 512 visible ASCII characters, such as one that `openssl rand -hex 32` makes"
   })
 )
 

@@ -32,7 +32,7 @@ describe("A malformed variable", () => {
   const cases: ReadonlyArray<readonly [name: string, value: string, message: RegExp]> = [
     ["PORT", "abc", /number\. Set it so, or unset it for the default: 8080$/],
     ["PORT", "99999", /between 1 and 65535\. /],
-    ["BOOTSTRAP_API_KEY", "x", /a key of 16 to 512 visible ASCII characters.*openssl/],
+    ["BOOTSTRAP_API_KEY", "x", /a key of 8 to 512 visible ASCII characters.*openssl/],
     ["BOOTSTRAP_API_KEY", "a key with spaces in it", /visible ASCII/],
     ["SHUTDOWN_TIMEOUT", "soon", /Duration/],
     ["BOOTSTRAP_CREDIT_USD", "ten", /USD/],
