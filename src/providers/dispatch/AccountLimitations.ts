@@ -6,7 +6,7 @@
 import { Clock, Duration, Effect } from "effect"
 
 import type { Failure } from "../../domain/Failure.ts"
-import { type OptionalExtra, scopeOfExtra } from "../protocols/shared/OptionalExtras.ts"
+import { type OptionalExtra, scopeOfExtra } from "../protocols/shared/request/OptionalExtras.ts"
 import type { Target } from "./Target.ts"
 
 /** `no Responses API`: the models of the account are spoken to by chat completions. */

@@ -9,10 +9,10 @@ import type { ChatRequest } from "../../domain/Conversation.ts"
 import { isOptOut } from "../../domain/Reasoning.ts"
 import { modelFamilyOf } from "./bedrock-converse/ModelFamilies.ts"
 import type { WireCall } from "./Protocol.ts"
-import { claudeThinking } from "./shared/ClaudeThinking.ts"
 import { dialects } from "./shared/Dialects.ts"
-import { acceptedSampling, canReason, type Sampling, temperatureUpToOne } from "./shared/Sampling.ts"
-import { openAiEffort, type Thinking, thinkingOf } from "./shared/Thinking.ts"
+import { claudeThinking } from "./shared/request/ClaudeThinking.ts"
+import { acceptedSampling, canReason, type Sampling, temperatureUpToOne } from "./shared/request/Sampling.ts"
+import { openAiEffort, type Thinking, thinkingOf } from "./shared/request/Thinking.ts"
 
 /**
  * A parameter by the name that clients know, and what was sent for it: `temperature=1`, `reasoning.effort=high`. One

@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 
 import { isPathMissing, makeAccountLimitations } from "../../../src/providers/dispatch/AccountLimitations.ts"
-import { classifyError, classifyResponse } from "../../../src/providers/protocols/shared/ErrorClassifier.ts"
-import { refusedExtra, withoutExtras } from "../../../src/providers/protocols/shared/OptionalExtras.ts"
+import { classifyError, classifyResponse } from "../../../src/providers/protocols/shared/errors/ErrorClassifier.ts"
+import { refusedExtra, withoutExtras } from "../../../src/providers/protocols/shared/request/OptionalExtras.ts"
 import { targetOf } from "./FakeTargets.ts"
 
 const failureOf = (status: number, body: unknown) =>

@@ -4,9 +4,9 @@
  * and none of them is optional: a misspelt or a forgotten member does not compile.
  */
 import type { JsonObject } from "../../../domain/JsonObject.ts"
-import type { EphemeralCacheControl } from "../shared/CacheBreakpoints.ts"
-import type { ClaudeThinkingParameter } from "../shared/ClaudeThinking.ts"
-import type { EffortLevel } from "../shared/Thinking.ts"
+import type { EphemeralCacheControl } from "../shared/request/CacheBreakpoints.ts"
+import type { ClaudeThinkingParameter } from "../shared/request/ClaudeThinking.ts"
+import type { EffortLevel } from "../shared/request/Thinking.ts"
 
 /** The whole body. */
 export interface RequestBody {

@@ -14,12 +14,12 @@ import {
   type ToolMessage
 } from "../../../domain/Conversation.ts"
 import type { WireCall } from "../Protocol.ts"
-import { breakpoints, ephemeral, type EphemeralCacheControl } from "../shared/CacheBreakpoints.ts"
 import { dataUri } from "../shared/DataUri.ts"
 import { argumentsIn, isBlank } from "../shared/Field.ts"
 import { type SignedThinking, signedThinkingFrom } from "../shared/ReasoningDetails.ts"
-import { instructionOf } from "../shared/ResponseFormats.ts"
-import { inPlaces } from "../shared/ThinkingPlaces.ts"
+import { breakpoints, ephemeral, type EphemeralCacheControl } from "../shared/request/CacheBreakpoints.ts"
+import { instructionOf } from "../shared/request/ResponseFormats.ts"
+import { inPlaces } from "../shared/request/ThinkingPlaces.ts"
 import {
   alternatingTurns,
   continuePrompt,
@@ -27,8 +27,8 @@ import {
   systemTags,
   withRefusalsAsText,
   withResultsAtCalls
-} from "../shared/Turns.ts"
-import { wireIds } from "../shared/WireIds.ts"
+} from "../shared/request/Turns.ts"
+import { wireIds } from "../shared/request/WireIds.ts"
 import type {
   ClaudeMessage,
   ContentBlock,

@@ -7,22 +7,22 @@ import { Result } from "effect"
 import type { ChatRequest } from "../../../domain/Conversation.ts"
 import type { Failure } from "../../../domain/Failure.ts"
 import type { WireCall, WireRequest } from "../Protocol.ts"
-import { automaticBreakpoint, ephemeral } from "../shared/CacheBreakpoints.ts"
-import { answerSchema, inputSchema } from "../shared/ClaudeSchema.ts"
+import { commonImageTypes } from "../shared/DataUri.ts"
+import { dialects } from "../shared/Dialects.ts"
+import { automaticBreakpoint, ephemeral } from "../shared/request/CacheBreakpoints.ts"
+import { answerSchema, inputSchema } from "../shared/request/ClaudeSchema.ts"
 import {
   claudeEffort,
   claudeThinking,
   claudeThinkingParameter,
   controlsThinkingBinding,
   thinkingBindingBeta
-} from "../shared/ClaudeThinking.ts"
-import { commonImageTypes } from "../shared/DataUri.ts"
-import { dialects } from "../shared/Dialects.ts"
-import { outputLimit } from "../shared/OutputLimits.ts"
-import { acceptedSampling, temperatureUpToOne } from "../shared/Sampling.ts"
-import { visibleStops } from "../shared/StopSequences.ts"
-import type { Thinking } from "../shared/Thinking.ts"
-import { unsupportedFailure } from "../shared/UnsupportedFeatures.ts"
+} from "../shared/request/ClaudeThinking.ts"
+import { outputLimit } from "../shared/request/OutputLimits.ts"
+import { acceptedSampling, temperatureUpToOne } from "../shared/request/Sampling.ts"
+import { visibleStops } from "../shared/request/StopSequences.ts"
+import type { Thinking } from "../shared/request/Thinking.ts"
+import { unsupportedFailure } from "../shared/request/UnsupportedFeatures.ts"
 import type { AnswerFormat, OutputConfig, RequestBody } from "./Body.ts"
 import { type CacheMarks, cacheMarks, conversationOf } from "./Content.ts"
 

@@ -3,8 +3,8 @@
  * event may bring some of the counts; each count replaces the earlier one of its name.
  */
 import type { Usage } from "../../../domain/Usage.ts"
-import { type DisjointCounts, disjointUsage } from "../shared/DisjointUsage.ts"
 import { asNumber, asObject, type Fields } from "../shared/Field.ts"
+import { type DisjointCounts, disjointUsage } from "../shared/response/DisjointUsage.ts"
 
 export type ReportedCounts = DisjointCounts
 

@@ -5,8 +5,8 @@
  * does not compile.
  */
 import type { JsonObject } from "../../../domain/JsonObject.ts"
-import type { ClaudeThinkingParameter } from "../shared/ClaudeThinking.ts"
-import type { EffortLevel } from "../shared/Thinking.ts"
+import type { ClaudeThinkingParameter } from "../shared/request/ClaudeThinking.ts"
+import type { EffortLevel } from "../shared/request/Thinking.ts"
 
 /** The whole body. */
 export interface RequestBody {

@@ -4,8 +4,8 @@
  */
 import type { Failure } from "../../../domain/Failure.ts"
 import type { ErrorResponse, ProviderFrame } from "../Protocol.ts"
-import { classifyError, classifyResponse, withKind } from "../shared/ErrorClassifier.ts"
-import type { FailureKind } from "../shared/FailureKind.ts"
+import { classifyError, classifyResponse, withKind } from "../shared/errors/ErrorClassifier.ts"
+import type { FailureKind } from "../shared/errors/FailureKind.ts"
 import { asObject, asText, type Fields, parsed } from "../shared/Field.ts"
 import { lookupTable } from "../shared/LookupTable.ts"
 

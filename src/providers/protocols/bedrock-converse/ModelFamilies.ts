@@ -10,8 +10,8 @@ import {
   claudeThinkingParameter,
   controlsThinkingBinding,
   thinkingBindingBeta
-} from "../shared/ClaudeThinking.ts"
-import { type EffortLevel, type Thinking, thinkingOf } from "../shared/Thinking.ts"
+} from "../shared/request/ClaudeThinking.ts"
+import { type EffortLevel, type Thinking, thinkingOf } from "../shared/request/Thinking.ts"
 import type { ClaudeFields, GptFields, GptOssFields, ModelFields, NovaFields } from "./Body.ts"
 
 /** What the models of one maker have in common. */

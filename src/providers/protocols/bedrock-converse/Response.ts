@@ -6,10 +6,15 @@ import type { Result } from "effect"
 
 import { broken, type Failure } from "../../../domain/Failure.ts"
 import type { WireCall } from "../Protocol.ts"
-import type { CompletionEvents } from "../shared/EventBuilder.ts"
 import { asNumber, asObject, asText, type Fields } from "../shared/Field.ts"
-import { finishReasonTable, readFinishReason } from "../shared/FinishReasons.ts"
-import { newResponseState, responseReader, type ResponseState, toolCallWithoutName } from "../shared/ResponseReader.ts"
+import type { CompletionEvents } from "../shared/response/EventBuilder.ts"
+import { finishReasonTable, readFinishReason } from "../shared/response/FinishReasons.ts"
+import {
+  newResponseState,
+  responseReader,
+  type ResponseState,
+  toolCallWithoutName
+} from "../shared/response/ResponseReader.ts"
 import { failureInBody, failureOfEvent } from "./Errors.ts"
 import { modelFamilyOf } from "./ModelFamilies.ts"
 import { localStops, mayCallTools } from "./Request.ts"

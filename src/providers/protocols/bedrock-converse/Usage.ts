@@ -3,8 +3,8 @@
  * written for an hour stands beside the total. Thinking is a part of the output that is not counted by itself.
  */
 import { count, type Usage } from "../../../domain/Usage.ts"
-import { disjointUsage } from "../shared/DisjointUsage.ts"
 import { asNumber, asObject, asObjects, type Fields } from "../shared/Field.ts"
+import { disjointUsage } from "../shared/response/DisjointUsage.ts"
 
 /** The usage in a body or in the metadata of a stream, if there is one. */
 export const usageIn = (fields: Fields): Usage | undefined => {

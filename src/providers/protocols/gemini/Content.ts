@@ -16,7 +16,7 @@ import {
 import type { WireCall } from "../Protocol.ts"
 import { dataUri } from "../shared/DataUri.ts"
 import { argumentsIn } from "../shared/Field.ts"
-import { instructionOf } from "../shared/ResponseFormats.ts"
+import { instructionOf } from "../shared/request/ResponseFormats.ts"
 import {
   alternatingTurns,
   continuePrompt,
@@ -28,7 +28,7 @@ import {
   type ToolResults,
   type TurnAddition,
   withRefusalsAsText
-} from "../shared/Turns.ts"
+} from "../shared/request/Turns.ts"
 import type { ContentTurn, FunctionCallPart, FunctionResponsePart, GeminiPart } from "./Body.ts"
 import { missingSignature, signaturesOf } from "./Signatures.ts"
 

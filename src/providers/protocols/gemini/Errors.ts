@@ -7,8 +7,8 @@ import { Duration } from "effect"
 
 import type { Failure } from "../../../domain/Failure.ts"
 import type { ErrorResponse, ProviderFrame } from "../Protocol.ts"
-import { classifyBody, classifyErrorEvent, classifyResponse, withKind } from "../shared/ErrorClassifier.ts"
-import type { FailureKind } from "../shared/FailureKind.ts"
+import { classifyBody, classifyErrorEvent, classifyResponse, withKind } from "../shared/errors/ErrorClassifier.ts"
+import type { FailureKind } from "../shared/errors/FailureKind.ts"
 import { asArray, asObject, asObjects, asText, type Fields, parsed } from "../shared/Field.ts"
 
 /** The failure behind a response with an error status. */

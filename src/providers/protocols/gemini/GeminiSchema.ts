@@ -1,7 +1,7 @@
 /** JSON Schemas in the form that Gemini accepts. It ignores `const`, so a fixed value becomes an `enum` of one. */
 import type { JsonObject } from "../../../domain/JsonObject.ts"
 import { asArray, asObject } from "../shared/Field.ts"
-import { rewriteSubschemas } from "../shared/JsonSchema.ts"
+import { rewriteSubschemas } from "../shared/request/JsonSchema.ts"
 
 /** Any JSON Schema, rewritten. Its members stay in the order in which the client wrote them. */
 export const geminiSchema = (schema: JsonObject): JsonObject =>

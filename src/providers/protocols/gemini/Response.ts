@@ -7,10 +7,15 @@ import type { Result } from "effect"
 import type { Failure } from "../../../domain/Failure.ts"
 import { none as noUsage } from "../../../domain/Usage.ts"
 import type { WireCall } from "../Protocol.ts"
-import type { CompletionEvents } from "../shared/EventBuilder.ts"
 import { asObject, asObjects, asText, type Fields } from "../shared/Field.ts"
-import { finishReasonTable, readFinishReason } from "../shared/FinishReasons.ts"
-import { newResponseState, responseReader, type ResponseState, toolCallWithoutName } from "../shared/ResponseReader.ts"
+import type { CompletionEvents } from "../shared/response/EventBuilder.ts"
+import { finishReasonTable, readFinishReason } from "../shared/response/FinishReasons.ts"
+import {
+  newResponseState,
+  responseReader,
+  type ResponseState,
+  toolCallWithoutName
+} from "../shared/response/ResponseReader.ts"
 import { failureInBody, failureOfEvent } from "./Errors.ts"
 import { localStops } from "./Request.ts"
 import { callSignatureDetail, textSignatureDetail, thoughtDetail } from "./Signatures.ts"

@@ -5,7 +5,7 @@
  */
 import type { AssistantMessage, ReasoningDetail } from "../../../domain/Conversation.ts"
 import { blockId, detailsFrom, sealOf, signedThinkingFrom } from "../shared/ReasoningDetails.ts"
-import { digest } from "../shared/WireIds.ts"
+import { digest } from "../shared/request/WireIds.ts"
 import type { GeminiTextPart } from "./Body.ts"
 
 const format = "google-gemini-v1"

@@ -5,8 +5,8 @@
  */
 import type { ReasoningDetail } from "../../../domain/Conversation.ts"
 import type { JsonObject } from "../../../domain/JsonObject.ts"
-import type { EphemeralCacheControl } from "../shared/CacheBreakpoints.ts"
-import type { EffortLevel } from "../shared/Thinking.ts"
+import type { EphemeralCacheControl } from "../shared/request/CacheBreakpoints.ts"
+import type { EffortLevel } from "../shared/request/Thinking.ts"
 
 /** The whole body. Members that only some servers know name these servers. */
 export interface RequestBody {

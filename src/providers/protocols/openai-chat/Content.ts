@@ -12,19 +12,19 @@ import {
   type ToolMessage
 } from "../../../domain/Conversation.ts"
 import type { WireCall } from "../Protocol.ts"
+import { type Dialect, dialects } from "../shared/Dialects.ts"
+import { readableArguments } from "../shared/Field.ts"
 import {
   breakpoints,
   type CacheBreakpoints,
   ephemeral,
   type EphemeralCacheControl,
   withMarksOnTexts
-} from "../shared/CacheBreakpoints.ts"
-import { type Dialect, dialects } from "../shared/Dialects.ts"
-import { readableArguments } from "../shared/Field.ts"
-import { instructionOf, lacksWordJson } from "../shared/ResponseFormats.ts"
-import { canReason } from "../shared/Sampling.ts"
-import { splitSystem, toolMediaIntroduction, withRefusalsAsText, withResultsAtCalls } from "../shared/Turns.ts"
-import { wireIds } from "../shared/WireIds.ts"
+} from "../shared/request/CacheBreakpoints.ts"
+import { instructionOf, lacksWordJson } from "../shared/request/ResponseFormats.ts"
+import { canReason } from "../shared/request/Sampling.ts"
+import { splitSystem, toolMediaIntroduction, withRefusalsAsText, withResultsAtCalls } from "../shared/request/Turns.ts"
+import { wireIds } from "../shared/request/WireIds.ts"
 import type {
   AssistantChatMessage,
   ChatContentPart,

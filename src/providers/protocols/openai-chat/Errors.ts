@@ -3,13 +3,13 @@
  * with an error status, inside a success, or as an event of a stream that is named `error`.
  */
 import type { Failure } from "../../../domain/Failure.ts"
-import { classifyBody } from "../shared/ErrorClassifier.ts"
+import { classifyBody } from "../shared/errors/ErrorClassifier.ts"
 import { asArray, asObject, type Fields } from "../shared/Field.ts"
 
 export {
   classifyErrorEvent as failureOfEvent,
   classifyResponse as failureOfResponse
-} from "../shared/ErrorClassifier.ts"
+} from "../shared/errors/ErrorClassifier.ts"
 
 /** The failure that a body or chunk reports: on top, or on the first choice as OpenRouter does. */
 export const failureInBody = (fields: Fields): Failure | undefined => {

@@ -7,8 +7,8 @@ import type { JsonObject } from "../../../domain/JsonObject.ts"
 import type { WireCall } from "../Protocol.ts"
 import { type Dialect, dialects } from "../shared/Dialects.ts"
 import { detailsFrom } from "../shared/ReasoningDetails.ts"
-import { canReason } from "../shared/Sampling.ts"
-import { thinkingOf } from "../shared/Thinking.ts"
+import { canReason } from "../shared/request/Sampling.ts"
+import { thinkingOf } from "../shared/request/Thinking.ts"
 import type { TextChatPart, ThinkingChunk } from "./Body.ts"
 
 /** A message's own reasoning, in one of the forms in which servers take it back, or in none. */

@@ -7,11 +7,16 @@ import { Result } from "effect"
 import { broken, type Failure } from "../../../domain/Failure.ts"
 import type { WireCall } from "../Protocol.ts"
 import { dialects } from "../shared/Dialects.ts"
-import type { CompletionEvents, EventBuilder } from "../shared/EventBuilder.ts"
 import { asArray, asObject, asObjects, asText, type Fields, firstText } from "../shared/Field.ts"
-import { finishReasonTable, readFinishReason } from "../shared/FinishReasons.ts"
-import { newResponseState, responseReader, type ResponseState, toolCallWithoutName } from "../shared/ResponseReader.ts"
-import { passThrough, type TextFilter, withoutThinkTags } from "../shared/TextFilters.ts"
+import type { CompletionEvents, EventBuilder } from "../shared/response/EventBuilder.ts"
+import { finishReasonTable, readFinishReason } from "../shared/response/FinishReasons.ts"
+import {
+  newResponseState,
+  responseReader,
+  type ResponseState,
+  toolCallWithoutName
+} from "../shared/response/ResponseReader.ts"
+import { passThrough, type TextFilter, withoutThinkTags } from "../shared/response/TextFilters.ts"
 import { failureInBody, failureOfEvent } from "./Errors.ts"
 import { localStops } from "./Request.ts"
 import { appendToolCalls, type ToolCallSoFar } from "./ToolCalls.ts"

@@ -3,7 +3,7 @@
  * same.
  */
 import type { Dialect } from "../shared/Dialects.ts"
-import { continuePrompt, systemTags } from "../shared/Turns.ts"
+import { continuePrompt, systemTags } from "../shared/request/Turns.ts"
 import type { OpenAiMessage } from "./Body.ts"
 
 /** Stands between the result of a tool and what the user says next. */

@@ -3,8 +3,8 @@
  * ids may be missing, `"null"`, repeated on every delta or new on every delta; names may be repeated. A delta belongs
  * to the call with its id, else to the one with its index, else to the last one, unless it plainly starts another call.
  */
-import type { EventBuilder } from "../shared/EventBuilder.ts"
 import { asArray, asNumber, asObject, asText, isJsonObject } from "../shared/Field.ts"
+import type { EventBuilder } from "../shared/response/EventBuilder.ts"
 
 interface ToolCallDelta {
   readonly id: string | undefined

@@ -4,7 +4,7 @@
  * it sends them, and none of them is optional: a misspelt or a forgotten member does not compile.
  */
 import type { JsonObject } from "../../../domain/JsonObject.ts"
-import type { EffortLevel } from "../shared/Thinking.ts"
+import type { EffortLevel } from "../shared/request/Thinking.ts"
 
 /** The whole body. */
 export interface RequestBody {

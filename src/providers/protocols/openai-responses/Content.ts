@@ -13,10 +13,10 @@ import {
 import type { WireCall } from "../Protocol.ts"
 import { dialects } from "../shared/Dialects.ts"
 import { readableArguments } from "../shared/Field.ts"
-import { instructionOf, lacksWordJson } from "../shared/ResponseFormats.ts"
-import { canReason } from "../shared/Sampling.ts"
-import { splitSystem, withResultsAtCalls } from "../shared/Turns.ts"
-import { wireIds } from "../shared/WireIds.ts"
+import { instructionOf, lacksWordJson } from "../shared/request/ResponseFormats.ts"
+import { canReason } from "../shared/request/Sampling.ts"
+import { splitSystem, withResultsAtCalls } from "../shared/request/Turns.ts"
+import { wireIds } from "../shared/request/WireIds.ts"
 import type {
   CacheBreakpoint,
   FunctionCallItem,

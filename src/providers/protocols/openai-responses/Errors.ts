@@ -6,4 +6,4 @@ export {
   classifyBody as failureInBody,
   classifyErrorEvent as failureOfEvent,
   classifyResponse as failureOfResponse
-} from "../shared/ErrorClassifier.ts"
+} from "../shared/errors/ErrorClassifier.ts"

@@ -5,9 +5,9 @@
  */
 import type { DialectName } from "../../../catalog/Provider.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
-import type { EventBuilder } from "../shared/EventBuilder.ts"
 import { asText, type Fields, isJsonObject } from "../shared/Field.ts"
-import { toolCallWithoutName } from "../shared/ResponseReader.ts"
+import type { EventBuilder } from "../shared/response/EventBuilder.ts"
+import { toolCallWithoutName } from "../shared/response/ResponseReader.ts"
 import { type TextKind, textsIn, type TextUpdate } from "./ItemTexts.ts"
 import { messageSeparator, orderDetail, type OrderedOutput } from "./OutputOrder.ts"
 import {

@@ -4,7 +4,7 @@
  */
 import type { DialectName } from "../../../catalog/Provider.ts"
 import type { AudioFormat } from "../../../domain/Conversation.ts"
-import type { IdRuleName } from "./WireIds.ts"
+import type { IdRuleName } from "./request/WireIds.ts"
 
 /** One server's differences from OpenAI's protocols. */
 export interface Dialect {

@@ -2,7 +2,7 @@
  * JSON Schemas in the form that Anthropic accepts. A schema of answers must close every object and may not use most
  * limits; what cannot be enforced is written into the description, so that the model still knows it.
  */
-import { asArray, asObject, asObjects, type Fields } from "./Field.ts"
+import { asArray, asObject, asObjects, type Fields } from "../Field.ts"
 import { rewriteSubschemas } from "./JsonSchema.ts"
 
 const unsupportedKeywords = new Set([

@@ -2,9 +2,9 @@
  * How Claude is asked to think, by Anthropic's own API and by Bedrock alike: by a budget or by an effort, depending on
  * the model. It never thinks beside a forced tool, nor in a tool loop whose first call this model did not sign.
  */
-import { forcesTool } from "../../../domain/Conversation.ts"
-import type { WireCall } from "../Protocol.ts"
-import { signedThinkingFrom } from "./ReasoningDetails.ts"
+import { forcesTool } from "../../../../domain/Conversation.ts"
+import type { WireCall } from "../../Protocol.ts"
+import { signedThinkingFrom } from "../ReasoningDetails.ts"
 import { type EffortLevel, type Thinking, thinkingOf } from "./Thinking.ts"
 
 /** The beta that knows `block_binding`. */

@@ -2,10 +2,10 @@
  * How much one call should think, in the terms of the model that is called. What the client requested never fails here:
  * it becomes the nearest setting the model has, because routing has already kept to models of the requested tier.
  */
-import type { ReasoningAbility } from "../../../catalog/Model.ts"
-import { answerTokens, type Effort, effortOfBudget, isOptOut, nearestEffort } from "../../../domain/Reasoning.ts"
-import type { WireCall } from "../Protocol.ts"
-import type { Dialect } from "./Dialects.ts"
+import type { ReasoningAbility } from "../../../../catalog/Model.ts"
+import { answerTokens, type Effort, effortOfBudget, isOptOut, nearestEffort } from "../../../../domain/Reasoning.ts"
+import type { WireCall } from "../../Protocol.ts"
+import type { Dialect } from "../Dialects.ts"
 import { outputLimit } from "./OutputLimits.ts"
 
 /** A level that some model accepts; which ones a model accepts is in the catalog. */

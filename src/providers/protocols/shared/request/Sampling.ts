@@ -1,5 +1,5 @@
 /** Temperature and nucleus sampling, which many models refuse beside reasoning: they are sent only where accepted. */
-import type { WireCall } from "../Protocol.ts"
+import type { WireCall } from "../../Protocol.ts"
 import type { Thinking } from "./Thinking.ts"
 
 /** A parameter that is `undefined` is not sent. */

@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Duration } from "effect"
 
-import type { ChatProtocolName } from "../../../../src/catalog/Model.ts"
-import type { Failure } from "../../../../src/domain/Failure.ts"
-import { protocols } from "../../../../src/providers/protocols/Protocols.ts"
-import { failureTag } from "../wire.ts"
+import type { ChatProtocolName } from "../../../../../src/catalog/Model.ts"
+import type { Failure } from "../../../../../src/domain/Failure.ts"
+import { protocols } from "../../../../../src/providers/protocols/Protocols.ts"
+import { failureTag } from "../../wire.ts"
 
 /** An error as a provider sends it, and the class that it must get. */
 interface CatalogueEntry {

@@ -3,12 +3,12 @@
  * called, so that a refusal costs nothing and another model can take over. What each field of a request becomes is in
  * the protocol's `FieldTable`; hints that cannot be sent are dropped there and are no reason to refuse.
  */
-import { type AudioFormat, type ChatRequest, type ContentPart, forcesTool } from "../../../domain/Conversation.ts"
-import type { Failure } from "../../../domain/Failure.ts"
-import type { WireCall } from "../Protocol.ts"
-import { dataUri } from "./DataUri.ts"
-import { dialects } from "./Dialects.ts"
-import { unsupported } from "./ErrorClassifier.ts"
+import { type AudioFormat, type ChatRequest, type ContentPart, forcesTool } from "../../../../domain/Conversation.ts"
+import type { Failure } from "../../../../domain/Failure.ts"
+import type { WireCall } from "../../Protocol.ts"
+import { dataUri } from "../DataUri.ts"
+import { dialects } from "../Dialects.ts"
+import { unsupported } from "../errors/ErrorClassifier.ts"
 
 /** What a protocol accepts, where protocols differ. */
 export interface AcceptedInput {

@@ -3,7 +3,7 @@
  * alternate between user and model, the first and the last of them the user's. The sentences that are added to a
  * conversation here never change, because a cached prefix must stay the same.
  */
-import type { Message, SystemMessage, ToolCall, ToolMessage } from "../../../domain/Conversation.ts"
+import type { Message, SystemMessage, ToolCall, ToolMessage } from "../../../../domain/Conversation.ts"
 
 /** The user's turn before a conversation that begins with the model's, or after one that ends with it. */
 export const continuePrompt = "Continue."

@@ -4,8 +4,8 @@
  * gives summaries and some streams only to organizations that it has verified. That is never the client's fault, so
  * the call is repeated without the extra that was refused.
  */
-import type { Failure } from "../../../domain/Failure.ts"
-import { asObject, type Fields } from "./Field.ts"
+import type { Failure } from "../../../../domain/Failure.ts"
+import { asObject, type Fields } from "../Field.ts"
 
 interface ExtraRule {
   /** Where it stands in the body. */

@@ -2,7 +2,7 @@
  * Which stop sequences the provider is given, and which the gateway applies itself by cutting the text. Together they
  * are what the client asked for; providers refuse some sequences, or more than a few of them, or know none.
  */
-import { isBlank } from "./Field.ts"
+import { isBlank } from "../Field.ts"
 
 /** The sequences of one request. */
 export interface StopSequences {

@@ -2,7 +2,7 @@
  * Response formats that a provider has no parameter for: the model is asked for them in a sentence. The sentence never
  * changes for a format, because a cached prefix must stay the same.
  */
-import { type Message, type ResponseFormat, textOf } from "../../../domain/Conversation.ts"
+import { type Message, type ResponseFormat, textOf } from "../../../../domain/Conversation.ts"
 
 const objectInstruction = "Answer with one JSON object and nothing else: no text around it and no code fences."
 

@@ -3,7 +3,7 @@
  * failure. The tables of codes, texts and finish reasons are written in these words, and `ErrorClassifier` makes a
  * `Failure` of each.
  */
-import type { FailureReason } from "../../../domain/Failure.ts"
+import type { FailureReason } from "../../../../domain/Failure.ts"
 
 export type TransientKind = Extract<FailureReason, { readonly _tag: "Transient" }>["kind"]
 /** `Missing` is an `Unsupported` failure: the provider does not have the model. */

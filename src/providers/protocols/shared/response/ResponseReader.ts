@@ -8,11 +8,11 @@
  */
 import { Result } from "effect"
 
-import type { FinishReason } from "../../../domain/Completion.ts"
-import { broken, type Failure } from "../../../domain/Failure.ts"
-import type { Protocol, ProviderFrame, WireCall } from "../Protocol.ts"
+import type { FinishReason } from "../../../../domain/Completion.ts"
+import { broken, type Failure } from "../../../../domain/Failure.ts"
+import type { Protocol, ProviderFrame, WireCall } from "../../Protocol.ts"
+import { asObject, type Fields, parsedFrame } from "../Field.ts"
 import { type CompletionEvents, type EventBuilder, makeEventBuilder } from "./EventBuilder.ts"
-import { asObject, type Fields, parsedFrame } from "./Field.ts"
 
 /** What every protocol knows of the response it reads; each adds what it needs for itself. */
 export interface ResponseState {

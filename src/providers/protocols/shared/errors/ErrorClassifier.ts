@@ -6,13 +6,13 @@
  */
 import type { Duration } from "effect"
 
-import { Failure, type FailureReason } from "../../../domain/Failure.ts"
-import type { ErrorResponse, ProviderFrame } from "../Protocol.ts"
+import { Failure, type FailureReason } from "../../../../domain/Failure.ts"
+import type { ErrorResponse, ProviderFrame } from "../../Protocol.ts"
+import { type Fields, parsed } from "../Field.ts"
 import { type ProviderError, providerErrorIn, reportsError } from "./ErrorBody.ts"
 import { errorCodes, generalErrorCodes } from "./ErrorCodes.ts"
 import { decisiveTextRules, statusKinds, type TextRule, textRules } from "./ErrorRules.ts"
 import { type FailureKind, isTransientKind } from "./FailureKind.ts"
-import { type Fields, parsed } from "./Field.ts"
 import { retryDelayIn } from "./RetryDelay.ts"
 
 type Headers = ErrorResponse["headers"]

@@ -1,5 +1,5 @@
 /** How many tokens a call may produce, visible and reasoning tokens together. */
-import type { WireCall } from "../Protocol.ts"
+import type { WireCall } from "../../Protocol.ts"
 
 /** What the client allows, or else everything; never more than the endpoint can produce. */
 export const outputLimit = (call: WireCall): number =>

@@ -1,9 +1,9 @@
 import { assert, it } from "@effect/vitest"
 import { Duration } from "effect"
 
-import { classifyResponse } from "../../../../src/providers/protocols/shared/ErrorClassifier.ts"
-import { errorCodes, errorCodesByProvider } from "../../../../src/providers/protocols/shared/ErrorCodes.ts"
-import { failureTag } from "../wire.ts"
+import { classifyResponse } from "../../../../../src/providers/protocols/shared/errors/ErrorClassifier.ts"
+import { errorCodes, errorCodesByProvider } from "../../../../../src/providers/protocols/shared/errors/ErrorCodes.ts"
+import { failureTag } from "../../wire.ts"
 
 const failure = (status: number, body: unknown, headers: Record<string, string> = {}) =>
   classifyResponse({ status, headers, body: typeof body === "string" ? body : JSON.stringify(body) })

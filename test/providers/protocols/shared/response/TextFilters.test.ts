@@ -1,8 +1,12 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Schema } from "effect"
 
-import { stopAt, type TextFilter, withoutThinkTags } from "../../../../src/providers/protocols/shared/TextFilters.ts"
-import { pieces, Sizes } from "../fragments.ts"
+import {
+  stopAt,
+  type TextFilter,
+  withoutThinkTags
+} from "../../../../../src/providers/protocols/shared/response/TextFilters.ts"
+import { pieces, Sizes } from "../../fragments.ts"
 
 const passed = (filter: TextFilter, text: string, sizes: ReadonlyArray<number>): string =>
   pieces(text, sizes)

@@ -2,8 +2,8 @@
  * A limit on output that the provider could not be asked for. The client gets and pays no more than it allowed; what
  * the provider made beyond that is the gateway's to pay.
  */
-import { textTokens } from "../../../domain/TokenCount.ts"
-import type { Usage } from "../../../domain/Usage.ts"
+import { textTokens } from "../../../../domain/TokenCount.ts"
+import type { Usage } from "../../../../domain/Usage.ts"
 
 /** Applied to one answer. It holds the text so far, which is as short as the limit. */
 export interface TokenLimit {

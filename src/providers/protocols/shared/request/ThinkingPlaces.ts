@@ -2,8 +2,8 @@
  * Puts thinking back where the model had it: before the text, between two texts, or between a text and a call. Clients
  * hold the text of an answer in one piece, so it is cut where thinking stood.
  */
-import type { AssistantMessage, TextPart, ToolCall } from "../../../domain/Conversation.ts"
-import type { SignedThinking } from "./ReasoningDetails.ts"
+import type { AssistantMessage, TextPart, ToolCall } from "../../../../domain/Conversation.ts"
+import type { SignedThinking } from "../ReasoningDetails.ts"
 
 /** How a protocol writes what an assistant message is made of. */
 export interface BlockWriter<Block> {

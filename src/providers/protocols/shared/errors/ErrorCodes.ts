@@ -2,8 +2,8 @@
  * What the error codes of each provider mean, from their documentation and from recorded traffic. All of them count for
  * every protocol, because relays and compatible servers hand on each other's errors; so no code may have two meanings.
  */
+import { lookupTable, type WordsByKey } from "../LookupTable.ts"
 import type { FailureKind } from "./FailureKind.ts"
-import { lookupTable, type WordsByKey } from "./LookupTable.ts"
 
 type Codes = WordsByKey<FailureKind>
 

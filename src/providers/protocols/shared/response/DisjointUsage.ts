@@ -2,7 +2,7 @@
  * Usage from counts that do not overlap: the input leaves out what was read from or written to a cache. What was
  * written for an hour is a part of all that was written.
  */
-import { count, type Usage } from "../../../domain/Usage.ts"
+import { count, type Usage } from "../../../../domain/Usage.ts"
 
 /** Tokens as a provider reports them; a count that it leaves out is zero. */
 export interface DisjointCounts {

@@ -1,5 +1,5 @@
 /** Where a JSON Schema holds further schemas, so that a property is never mistaken for a keyword of the same name. */
-import { asArray, asObject, type Fields } from "./Field.ts"
+import { asArray, asObject, type Fields } from "../Field.ts"
 
 /** Keywords that hold one schema, a list of them, or a record of them. */
 const single = new Set(["items", "additionalProperties", "contains", "not", "if", "then", "else"])

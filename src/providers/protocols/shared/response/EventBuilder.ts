@@ -5,16 +5,16 @@
  */
 import { Result } from "effect"
 
-import type { CompletionEvent, FinishReason } from "../../../domain/Completion.ts"
-import type { ReasoningDetail } from "../../../domain/Conversation.ts"
-import { broken, type Failure } from "../../../domain/Failure.ts"
-import type { Usage } from "../../../domain/Usage.ts"
-import type { WireCall } from "../Protocol.ts"
-import { isJsonObject } from "./Field.ts"
-import { blockId, sealOf, stampOrigin, type ThinkingPlace } from "./ReasoningDetails.ts"
+import type { CompletionEvent, FinishReason } from "../../../../domain/Completion.ts"
+import type { ReasoningDetail } from "../../../../domain/Conversation.ts"
+import { broken, type Failure } from "../../../../domain/Failure.ts"
+import type { Usage } from "../../../../domain/Usage.ts"
+import type { WireCall } from "../../Protocol.ts"
+import { isJsonObject } from "../Field.ts"
+import { blockId, sealOf, stampOrigin, type ThinkingPlace } from "../ReasoningDetails.ts"
+import { digest } from "../request/WireIds.ts"
 import { passThrough, stopAt } from "./TextFilters.ts"
 import { tokenLimit } from "./TokenLimit.ts"
-import { digest } from "./WireIds.ts"
 
 export type CompletionEvents = ReadonlyArray<CompletionEvent>
 

@@ -2,7 +2,7 @@
  * Reads error bodies of every shape that providers use: they put the same few facts in many places. Nothing is decided
  * here; `ErrorClassifier` decides from what was read.
  */
-import { asArray, asNumber, asObject, asText, type Fields, firstText, parsed } from "./Field.ts"
+import { asArray, asNumber, asObject, asText, type Fields, firstText, parsed } from "../Field.ts"
 
 /** An error as its provider reports it. */
 export interface ProviderError {

@@ -2,8 +2,8 @@
  * Keeps the requests of one session on the provider's warm cache. The affinity key is opaque and bound to the
  * organization; the client's own session id is never sent.
  */
-import type { WireCall } from "../Protocol.ts"
-import type { Dialect } from "./Dialects.ts"
+import type { WireCall } from "../../Protocol.ts"
+import type { Dialect } from "../Dialects.ts"
 import { digest } from "./WireIds.ts"
 
 /** The header in which the server wants the key, if it wants one. */

@@ -3,11 +3,11 @@
  * is in no table is read for what it says, and is `stop` when it says nothing: the answer has come to its end, and a
  * client is served better by it than by an error. The event that ends the answer carries such a word, to be logged.
  */
-import type { FinishReason } from "../../../domain/Completion.ts"
-import type { Failure } from "../../../domain/Failure.ts"
-import { failureOfKind } from "./ErrorClassifier.ts"
-import type { FailureKind } from "./FailureKind.ts"
-import { lookupTable, type WordsByKey } from "./LookupTable.ts"
+import type { FinishReason } from "../../../../domain/Completion.ts"
+import type { Failure } from "../../../../domain/Failure.ts"
+import { failureOfKind } from "../errors/ErrorClassifier.ts"
+import type { FailureKind } from "../errors/FailureKind.ts"
+import { lookupTable, type WordsByKey } from "../LookupTable.ts"
 import type { ResponseState } from "./ResponseReader.ts"
 
 export interface FinishReasons {

@@ -2,8 +2,8 @@
  * Where a prompt should be cached. A client may mark more places than providers accept, and in an order they refuse.
  * Which marks are kept is decided here; `cache_control` is written as Anthropic and OpenRouter write it.
  */
-import type { Cacheable, CacheControl, ChatRequest, Message } from "../../../domain/Conversation.ts"
-import { isBlank } from "./Field.ts"
+import type { Cacheable, CacheControl, ChatRequest, Message } from "../../../../domain/Conversation.ts"
+import { isBlank } from "../Field.ts"
 
 /** The `cache_control` member. Without `ttl` a prefix is cached for five minutes. */
 export interface EphemeralCacheControl {

@@ -4,8 +4,8 @@
  */
 import { Duration } from "effect"
 
-import type { ErrorResponse } from "../Protocol.ts"
-import { asNumber } from "./Field.ts"
+import type { ErrorResponse } from "../../Protocol.ts"
+import { asNumber } from "../Field.ts"
 
 /**
  * `retry-after-ms` comes before `retry-after`, and both come before the text. `undefined` when none of them is
