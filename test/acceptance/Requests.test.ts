@@ -3,6 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
 import { at } from "../support/Chat.ts"
+import { answers } from "../support/fake-provider/Answers.ts"
 import { type Json, FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { describeWithFakeProvider, type Reply, TestGateway } from "../support/TestGateway.ts"
 
@@ -24,7 +25,8 @@ const ephemeral = (ttl?: unknown) => ({ type: "ephemeral", ...(ttl !== undefined
 const send = Effect.fnUntraced(function* (fields: Json, headers: Record<string, string> = {}) {
   const gateway = yield* TestGateway
   const provider = yield* FakeProvider
-  provider.script()
+  // A model in a JSON mode writes JSON, and an answer that is none would fail.
+  provider.script(answers("response_format" in fields ? '{"n": 1}' : "ok"))
   const reply = yield* gateway.chat({ model: "gpt-4o-mini", messages: [hi], ...fields }, headers)
   return { reply, sent: provider.received.map((received) => received.body) }
 })
