@@ -73,7 +73,8 @@ export class RequestLog extends Context.Service<
       const findStored = yield* makeFindStored
 
       const find = Effect.fn("RequestLog.find")(function* (organization: OrganizationId, id: RequestId) {
-        const recorded = waiting.find(organization, id)
+        const unstored = waiting.find(organization, id)
+        const recorded = unstored && (yield* asStored(unstored))
         // One that cost nothing may be of a try that failed after another one was charged.
         if (recorded?.usage !== undefined) return Option.some(recorded)
         const stored = yield* findStored(organization, id)
@@ -84,6 +85,9 @@ export class RequestLog extends Context.Service<
     })
   )
 }
+
+/** The receipt as it will be read from the database, so that text is the same before and after it is stored. */
+const asStored = (receipt: Receipt) => Effect.orDie(decodeReceipt(JSON.parse(encodeReceipt(receipt))))
 
 interface FoundRow {
   readonly receipt: unknown

@@ -52,9 +52,14 @@ describeOnEngines("RequestLog", (suite) => {
         yield* empty
         const log = yield* RequestLog
         yield* log.record({ ...receiptOf(1), callName: `nul \0, half a pair \ud800, "quotes" and \\u0000` })
+        const callName = Effect.map(
+          log.find(organization, receiptOf(1).id),
+          (found) => Option.getOrThrow(found).callName
+        )
+        const stored = `nul \ufffd, half a pair \ufffd, "quotes" and \\u0000`
+        assert.strictEqual(yield* callName, stored, "before it is stored")
         yield* storedAtLeast(1)
-        const found = Option.getOrThrow(yield* log.find(organization, receiptOf(1).id))
-        assert.strictEqual(found.callName, `nul \ufffd, half a pair \ufffd, "quotes" and \\u0000`)
+        assert.strictEqual(yield* callName, stored, "afterwards")
       })
     )
 
