@@ -31,11 +31,24 @@ const isWholeAnswer = (events: ReadonlyArray<CompletionEvent>): boolean =>
   events.some((event) => event.type === "finish" && event.reason === "stop") &&
   !events.some((event) => event.type === "tool" || (event.type === "refusal" && event.text !== ""))
 
-const fenced = /^\s*```[\w-]*\s*\n([\s\S]*?)\n?\s*```\s*$/
+const fence = "```"
+const openingLine = /^```[\w-]*\s*$/
+
+/**
+ * The text between code fences that stand around all of it, or the text itself. It is taken apart by position: a pattern
+ * for the whole would take minutes for an answer of some thousand line breaks.
+ */
+const withoutFences = (text: string): string => {
+  const trimmed = text.trim()
+  const lineEnd = trimmed.indexOf("\n")
+  return lineEnd !== -1 && openingLine.test(trimmed.slice(0, lineEnd)) && trimmed.endsWith(fence)
+    ? trimmed.slice(lineEnd, -fence.length).trim()
+    : text
+}
 
 /** The JSON in a text that holds nothing else, with or without code fences around it. */
 const jsonIn = (text: string): { readonly json: string; readonly value: unknown } | undefined => {
-  const json = fenced.exec(text)?.[1] ?? text
+  const json = withoutFences(text)
   try {
     return { json, value: JSON.parse(json) }
   } catch {

@@ -27,6 +27,15 @@ const contentOf = (events: ReadonlyArray<CompletionEvent>, format: ResponseForma
   })
 
 describe("JsonAnswer", () => {
+  it("takes no longer for an answer of fences and white space than its length allows", () => {
+    for (const filling of ["\n", " ", "\n ", "`", "```", "```\n"]) {
+      const text = `\`\`\`${filling.repeat(100_000)}x`
+      const started = process.hrtime.bigint()
+      assert.strictEqual(contentOf(answer(text), asObject), "Nonconforming")
+      assert.isBelow(Number(process.hrtime.bigint() - started) / 1e6, 1_000)
+    }
+  })
+
   it("keeps answers that are what was promised, and takes the fences off", () => {
     for (const format of [asObject, asSchema]) {
       const json = '{"city": "Lima", "degrees": 19}'
