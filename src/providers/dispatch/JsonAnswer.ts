@@ -35,8 +35,8 @@ const fence = "```"
 const openingLine = /^```[\w-]*\s*$/
 
 /**
- * The text between code fences that stand around all of it, or the text itself. It is taken apart by position: a pattern
- * for the whole would take minutes for an answer of some thousand line breaks.
+ * The text between code fences that stand around all of it, or the text itself. It is taken apart by position: a
+ * pattern for the whole would take minutes for an answer of some thousand line breaks.
  */
 const withoutFences = (text: string): string => {
   const trimmed = text.trim()
