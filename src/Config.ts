@@ -116,6 +116,14 @@ const allSettings = Config.all({
     ),
     mayGenerate: Config.map(databaseUrl, (url) => url === undefined)
   }),
+  environmentKey: variable(
+    {
+      name: "ADMIN_API_KEY",
+      default: "generated and printed once; none with `DATABASE_URL`",
+      meaning: "Opens the operator's routes under `/admin/v1`, where further admin keys can be made."
+    },
+    Config.option(Config.schema(ApiKeyText, "ADMIN_API_KEY").pipe(Config.map((key) => Redacted.make(key))))
+  ),
   catalogFile: variable(
     {
       name: "CATALOG_FILE",

@@ -8,9 +8,14 @@ import { Cause, ConfigProvider, Effect, Exit, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import type { HttpServer } from "effect/http"
 
+import { AdminKeys } from "./access/AdminKeys.ts"
 import { ApiKeys } from "./access/ApiKeys.ts"
+import { AuditTrail } from "./access/AuditTrail.ts"
+import { Organizations } from "./access/Organizations.ts"
+import { Projects } from "./access/Projects.ts"
 import { RateLimits } from "./access/RateLimits.ts"
 import { environment, type Settings, settings } from "./Config.ts"
+import { AdjustCredit } from "./gateway/AdjustCredit.ts"
 import { ChooseTargets } from "./gateway/ChooseTargets.ts"
 import { ChooseTranscriptionTargets } from "./gateway/ChooseTranscriptionTargets.ts"
 import { CompleteChat } from "./gateway/CompleteChat.ts"
@@ -22,6 +27,7 @@ import { nodeServerLayer, requireFreeSocket } from "./http/edge/NodeServer.ts"
 import { serverLayer } from "./http/Server.ts"
 import { RecordedAnswers } from "./idempotency/RecordedAnswers.ts"
 import { CreditLedger } from "./ledger/CreditLedger.ts"
+import { Payments } from "./ledger/Payments.ts"
 import { logFatal } from "./observability/ErrorDescription.ts"
 import { telemetryLayer } from "./observability/Telemetry.ts"
 import { Dispatch } from "./providers/dispatch/Dispatch.ts"
@@ -47,6 +53,7 @@ export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.
     .pipe(
       Layer.provide(CompleteChat.layer(options)),
       Layer.provide(TranscribeAudio.layer),
+      Layer.provide(AdjustCredit.layer),
       Layer.provide(ChooseTargets.layer),
       Layer.provide(ChooseTranscriptionTargets.layer(options))
     )
@@ -56,7 +63,12 @@ export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.
       Layer.provide(SessionPins.layer),
       Layer.provide(Dispatch.layer),
       Layer.provideMerge(CreditLedger.layer),
+      Layer.provide(Payments.layer),
       Layer.provideMerge(ApiKeys.layer),
+      Layer.provideMerge(AdminKeys.layer(options)),
+      Layer.provide(Projects.layer),
+      Layer.provideMerge(Organizations.layer),
+      Layer.provide(AuditTrail.layer),
       Layer.provide(RateLimits.layer(options)),
       Layer.provide(RequestLog.layer),
       Layer.provide(RecordedAnswers.layer),

@@ -290,7 +290,7 @@ describe("what is published", () => {
   it("proves every error code", async () => {
     const sample = [{ path: "a", text: '"gone", "too_late"' }]
     assert.deepStrictEqual(unprovedCodes(["gone", "late"], sample), ["late: in no file under test/acceptance"])
-    const { errorTable } = await import("../src/api/Errors.ts")
+    const { errorTable } = await import("../src/api/ErrorTable.ts")
     const acceptance = published.filter(({ path }) => path.startsWith("test/acceptance/"))
     const codes = Object.keys(errorTable)
     assert.isNotEmpty(codes)

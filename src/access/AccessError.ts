@@ -6,19 +6,25 @@ import { Data, Effect } from "effect"
 import type { SqlError } from "effect/sql"
 
 type Missing = "organization" | "project" | "environment" | "key"
+/** `closed`: the organization of the key is. */
+type Refusal = "unknown" | "expired" | "revoked" | "closed"
 
 export class AccessError extends Data.TaggedError("AccessError")<{
   readonly reason:
-    | { readonly _tag: "InvalidKey"; readonly because: "unknown" | "expired" | "revoked" }
+    | { readonly _tag: "InvalidKey"; readonly because: Refusal }
     | { readonly _tag: "NotFound"; readonly what: Missing }
     | { readonly _tag: "NameTaken"; readonly name: string }
+    | { readonly _tag: "KeyEnded" }
     | { readonly _tag: "Unavailable"; readonly cause: unknown }
 }> {}
 
-export const invalidKey = (because: "unknown" | "expired" | "revoked"): AccessError =>
+export const invalidKey = (because: Refusal): AccessError =>
   new AccessError({ reason: { _tag: "InvalidKey", because } })
 
 export const notFound = (what: Missing): AccessError => new AccessError({ reason: { _tag: "NotFound", what } })
+
+/** A revoked or expired key was to be replaced. */
+export const keyEnded = (): AccessError => new AccessError({ reason: { _tag: "KeyEnded" } })
 
 export const accessUnavailable = (cause: unknown): AccessError =>
   new AccessError({ reason: { _tag: "Unavailable", cause } })

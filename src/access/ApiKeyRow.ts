@@ -10,9 +10,12 @@ import {
   environmentId,
   type ModelId,
   modelId,
+  type OrganizationId,
   organizationId,
+  type ProjectId,
   projectId
 } from "../domain/Ids.ts"
+import type { JsonObject } from "../domain/JsonObject.ts"
 
 interface Limits {
   readonly endpoint_allowlist: ReadonlyArray<string> | null
@@ -28,22 +31,33 @@ export interface CallerRow extends Limits {
   readonly organization_id: string
   readonly project_id: string
   readonly environment_id: string
+  /** When the organization was closed. */
+  readonly closed_at: Date | null
 }
 
 /** What is read of a key to show it to its owner. */
 export interface KeyRow extends Limits {
   readonly id: string
+  readonly organization_id: string
+  readonly project_id: string
   readonly environment_id: string
   readonly name: string
+  readonly label: string | null
   readonly display_prefix: string
   readonly created_at: Date
+  /** The stored row as JSON without its hash, for the audit trail. */
+  readonly snapshot: JsonObject
 }
 
 /** A key as its owner may see it, which is without the secret. */
 export interface ApiKey {
   readonly id: ApiKeyId
+  readonly organization: OrganizationId
+  readonly project: ProjectId
   readonly environment: EnvironmentId
   readonly name: string
+  /** A note of the owner, such as who has the key. */
+  readonly label: string | undefined
   /** The first characters of the key, by which its owner can recognise it. */
   readonly displayPrefix: string
   /** `undefined` allows every endpoint. */
@@ -63,6 +77,8 @@ export interface AuthenticatedKey {
   /** `Infinity` for a key that does not expire. */
   readonly expiresAtMillis: number
   readonly revoked: boolean
+  /** Its organization is closed. */
+  readonly closed: boolean
 }
 
 /** Names that this version does not know are left out, which can only make the key allow less. */
@@ -84,13 +100,17 @@ export const callerOf = (row: CallerRow): AuthenticatedKey => ({
     requestsPerMinute: row.requests_per_minute ?? undefined
   },
   expiresAtMillis: row.expires_at?.getTime() ?? Infinity,
-  revoked: row.revoked_at !== null
+  revoked: row.revoked_at !== null,
+  closed: row.closed_at !== null
 })
 
 export const apiKeyOf = (row: KeyRow): ApiKey => ({
   id: apiKeyId(row.id),
+  organization: organizationId(row.organization_id),
+  project: projectId(row.project_id),
   environment: environmentId(row.environment_id),
   name: row.name,
+  label: row.label ?? undefined,
   displayPrefix: row.display_prefix,
   endpoints: endpointsOf(row),
   models: modelsOf(row),

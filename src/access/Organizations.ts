@@ -1,49 +1,60 @@
 /**
- * Organizations, their projects, and the environments of those. An API key belongs to one environment. Credit belongs
- * to the organization; projects and environments only group usage.
+ * Organizations. Credit belongs to an organization; its projects and their environments only group usage. An
+ * organization is never deleted, because its journal is kept: it is closed, and from then on none of its keys is valid.
  */
 import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 
-import {
-  type EnvironmentId,
-  environmentId,
-  type OrganizationId,
-  organizationId,
-  type ProjectId,
-  projectId
-} from "../domain/Ids.ts"
+import { type OrganizationId, organizationId } from "../domain/Ids.ts"
+import type { JsonObject } from "../domain/JsonObject.ts"
+import { type Page, type PageRequest, pageOf } from "../domain/Page.ts"
+import { firstRow } from "../sql/FirstRow.ts"
 import { currentTimestamp } from "../sql/Timestamp.ts"
-import { type AccessError, notFound, orNameTaken, orAccessUnavailable } from "./AccessError.ts"
+import { type AccessError, notFound, orAccessUnavailable } from "./AccessError.ts"
+import { AuditTrail } from "./AuditTrail.ts"
 
-/** An environment with its project and organization. */
-export interface EnvironmentDetails {
-  readonly organization: { readonly id: OrganizationId; readonly name: string }
-  readonly project: { readonly id: ProjectId; readonly name: string }
-  readonly environment: { readonly id: EnvironmentId; readonly name: string }
+export interface Organization {
+  readonly id: OrganizationId
+  readonly name: string
+  readonly createdAtMillis: number
+  readonly closedAtMillis: number | undefined
 }
 
-interface EnvironmentRow {
-  readonly organization_id: string
-  readonly organization_name: string
-  readonly project_id: string
-  readonly project_name: string
-  readonly environment_id: string
-  readonly environment_name: string
+/** What can be changed. What is left out stays as it is. */
+export interface OrganizationChange {
+  readonly name?: string | undefined
+  readonly closed?: boolean | undefined
+}
+
+export interface OrganizationFilter {
+  /** A part of the name, in letters of either case. */
+  readonly name?: string | undefined
+  readonly closed?: boolean | undefined
+}
+
+interface OrganizationRow {
+  readonly id: string
+  readonly name: string
+  readonly created_at: Date
+  readonly closed_at: Date | null
+}
+
+/** A row with its columns as JSON, for the audit trail. */
+interface ChangedRow extends OrganizationRow {
+  readonly snapshot: JsonObject
 }
 
 export class Organizations extends Context.Service<
   Organizations,
   {
     /** Organizations may share a name. */
-    readonly create: (name: string) => Effect.Effect<OrganizationId, AccessError>
-    /** Project names are unique in their organization. */
-    readonly createProject: (organization: OrganizationId, name: string) => Effect.Effect<ProjectId, AccessError>
-    /** Environment names are unique in their project. */
-    readonly createEnvironment: (project: ProjectId, name: string) => Effect.Effect<EnvironmentId, AccessError>
-    /** All environments, oldest organization first. */
-    readonly environments: Effect.Effect<ReadonlyArray<EnvironmentDetails>, AccessError>
+    readonly create: (name: string) => Effect.Effect<Organization, AccessError>
+    readonly get: (id: OrganizationId) => Effect.Effect<Organization, AccessError>
+    /** The latest first. */
+    readonly list: (filter: OrganizationFilter, page: PageRequest) => Effect.Effect<Page<Organization>, AccessError>
+    /** Closing one that is closed keeps its first time of closing. */
+    readonly update: (id: OrganizationId, change: OrganizationChange) => Effect.Effect<Organization, AccessError>
   }
 >()("tollgate/access/Organizations") {
   static readonly layer = Layer.effect(
@@ -51,55 +62,74 @@ export class Organizations extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const random = yield* SecureRandom.SecureRandom
+      const trail = yield* AuditTrail
 
       const create = Effect.fn("Organizations.create")(function* (name: string) {
         const id = organizationId(yield* random.uuidV7())
         const now = yield* currentTimestamp
-        yield* orAccessUnavailable(sql`INSERT INTO organization (id, name, created_at) VALUES (${id}, ${name}, ${now})`)
-        return id
+        return yield* orAccessUnavailable(sql<ChangedRow>`
+          INSERT INTO organization (id, name, created_at) VALUES (${id}, ${name}, ${now})
+          RETURNING *, to_jsonb(organization) AS snapshot`).pipe(
+          Effect.flatMap(firstRow),
+          Effect.map((row) => ({
+            value: organizationOf(row),
+            change: { action: "organization.create", subject: id, organization: id, after: row.snapshot }
+          })),
+          trail.recorded
+        )
       })
 
-      const createProject = Effect.fn("Organizations.createProject")(function* (
-        organization: OrganizationId,
-        name: string
-      ) {
-        const id = projectId(yield* random.uuidV7())
+      const get = Effect.fn("Organizations.get")(function* (id: OrganizationId) {
+        const [row] = yield* orAccessUnavailable(sql<OrganizationRow>`SELECT * FROM organization WHERE id = ${id}`)
+        return row === undefined ? yield* notFound("organization") : organizationOf(row)
+      })
+
+      const list: Organizations["Service"]["list"] = Effect.fn("Organizations.list")(function* (filter, page) {
+        const rows = yield* orAccessUnavailable(sql<OrganizationRow>`
+          SELECT * FROM organization
+          WHERE ${sql.and([
+            ...(page.cursor === undefined ? [] : [sql`id < ${page.cursor}::uuid`]),
+            ...(filter.name === undefined ? [] : [sql`position(lower(${filter.name}) IN lower(name)) > 0`]),
+            ...(filter.closed === undefined ? [] : [sql`(closed_at IS NOT NULL) = ${filter.closed}`])
+          ])}
+          ORDER BY id DESC LIMIT ${page.limit + 1}`)
+        return pageOf(page, rows.map(organizationOf), ({ id }) => id)
+      })
+
+      const change = Effect.fnUntraced(function* (id: OrganizationId, { closed, name }: OrganizationChange) {
+        const [before] = yield* orAccessUnavailable(sql<ChangedRow>`
+          SELECT *, to_jsonb(organization) AS snapshot FROM organization WHERE id = ${id} FOR UPDATE`)
+        if (before === undefined) return yield* notFound("organization")
         const now = yield* currentTimestamp
-        const created = yield* sql`INSERT INTO project (id, organization_id, name, created_at)
-          SELECT ${id}::uuid, id, ${name}, ${now} FROM organization WHERE id = ${organization}
-          RETURNING id`.pipe(orNameTaken(name))
-        return created.length === 0 ? yield* notFound("organization") : id
+        const after = yield* orAccessUnavailable(sql<ChangedRow>`
+          UPDATE organization SET
+            name = ${name ?? before.name},
+            closed_at = CASE WHEN ${closed ?? before.closed_at !== null} THEN coalesce(closed_at, ${now}) END
+          WHERE id = ${id} RETURNING *, to_jsonb(organization) AS snapshot`).pipe(Effect.flatMap(firstRow))
+        const snapshots = { before: before.snapshot, after: after.snapshot }
+        return {
+          value: organizationOf(after),
+          change: { action: actionOf(before, after), subject: id, organization: id, ...snapshots }
+        }
       })
 
-      const createEnvironment = Effect.fn("Organizations.createEnvironment")(function* (
-        project: ProjectId,
-        name: string
-      ) {
-        const id = environmentId(yield* random.uuidV7())
-        const now = yield* currentTimestamp
-        const created = yield* sql`INSERT INTO environment (id, project_id, name, created_at)
-          SELECT ${id}::uuid, id, ${name}, ${now} FROM project WHERE id = ${project}
-          RETURNING id`.pipe(orNameTaken(name))
-        return created.length === 0 ? yield* notFound("project") : id
-      })
-
-      const environments = sql<EnvironmentRow>`
-        SELECT o.id AS organization_id, o.name AS organization_name, p.id AS project_id, p.name AS project_name,
-          e.id AS environment_id, e.name AS environment_name
-        FROM environment e JOIN project p ON p.id = e.project_id JOIN organization o ON o.id = p.organization_id
-        ORDER BY o.id, p.id, e.id`.pipe(
-        Effect.map((rows) => rows.map(detailsOf)),
-        orAccessUnavailable,
-        Effect.withSpan("Organizations.environments")
+      const update = Effect.fn("Organizations.update")((id: OrganizationId, changed: OrganizationChange) =>
+        trail.recorded(change(id, changed))
       )
 
-      return Organizations.of({ create, createProject, createEnvironment, environments })
+      return Organizations.of({ create, get, list, update })
     })
   )
 }
 
-const detailsOf = (row: EnvironmentRow): EnvironmentDetails => ({
-  organization: { id: organizationId(row.organization_id), name: row.organization_name },
-  project: { id: projectId(row.project_id), name: row.project_name },
-  environment: { id: environmentId(row.environment_id), name: row.environment_name }
+const actionOf = (before: OrganizationRow, after: OrganizationRow): string => {
+  if (before.closed_at === null && after.closed_at !== null) return "organization.close"
+  return before.closed_at !== null && after.closed_at === null ? "organization.reopen" : "organization.update"
+}
+
+const organizationOf = (row: OrganizationRow): Organization => ({
+  id: organizationId(row.id),
+  name: row.name,
+  createdAtMillis: row.created_at.getTime(),
+  closedAtMillis: row.closed_at?.getTime()
 })

@@ -14,6 +14,9 @@ import {
 } from "effect/http-api"
 
 import type { Caller } from "../domain/Caller.ts"
+import { CreditRoutes } from "./admin/Credit.ts"
+import { ApiKeyRoutes, OperatorRoutes } from "./admin/Keys.ts"
+import { TenantRoutes } from "./admin/Tenants.ts"
 import { Transcription, TranscriptionEvent, TranscriptionRequestBody } from "./AudioTranscription.ts"
 import { ChatCompletion, ChatCompletionChunk } from "./ChatCompletion.ts"
 import { ChatCompletionRequest } from "./ChatRequest.ts"
@@ -146,6 +149,7 @@ export const documentPaths = { openApi: "/openapi.json", reference: "/docs" } as
 /** The definition of all endpoints. */
 export class Api extends HttpApi.make("tollgate")
   .add(Chat, Audio, Models, Generations, Health)
+  .add(TenantRoutes, ApiKeyRoutes, CreditRoutes, OperatorRoutes)
   .annotateMerge(
     OpenApi.annotations({
       title: "Tollgate",

@@ -20,6 +20,10 @@ export type EnvironmentId = typeof EnvironmentId.Type
 export const ApiKeyId = Uuid.pipe(Schema.brand("ApiKeyId"))
 export type ApiKeyId = typeof ApiKeyId.Type
 
+/** A key that opens the operator's routes. */
+export const AdminKeyId = Uuid.pipe(Schema.brand("AdminKeyId"))
+export type AdminKeyId = typeof AdminKeyId.Type
+
 /** The id of a request, and also of its hold, its charge and its receipt, which makes writing them idempotent. */
 export const RequestId = Uuid.pipe(Schema.brand("RequestId"))
 export type RequestId = typeof RequestId.Type
@@ -45,6 +49,7 @@ export const organizationId = Brand.nominal<OrganizationId>()
 export const projectId = Brand.nominal<ProjectId>()
 export const environmentId = Brand.nominal<EnvironmentId>()
 export const apiKeyId = Brand.nominal<ApiKeyId>()
+export const adminKeyId = Brand.nominal<AdminKeyId>()
 export const modelId = Brand.nominal<ModelId>()
 export const endpointId = Brand.nominal<EndpointId>()
 export const heldRequestId = Brand.nominal<HeldRequestId>()

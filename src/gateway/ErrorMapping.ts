@@ -15,6 +15,7 @@ export const errorFromLedger = (error: LedgerError): Errors.InsufficientCredits 
       return Errors.InsufficientCredits.of("The organization has no credit left; add credit and try again")
     case "Unavailable":
     case "AmountOutOfRange":
+    case "PaymentConflict":
       return Errors.InternalError.of("Credit could not be reserved; nothing was charged")
   }
 }

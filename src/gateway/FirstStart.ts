@@ -4,6 +4,7 @@
  */
 import { Console, Effect, Layer, Option, Redacted } from "effect"
 
+import { AdminKeys } from "../access/AdminKeys.ts"
 import { bootstrap, hasOrganization } from "../access/Bootstrap.ts"
 import { requestId } from "../domain/Ids.ts"
 import { type Picodollars, toUsd, zero } from "../domain/Money.ts"
@@ -23,6 +24,15 @@ const printKey = (credit: Picodollars) => (secret: Redacted.Redacted) =>
     `\n  API key: ${Redacted.value(secret)}\n  It has $${toUsd(credit)} of credit and is shown only this once.\n`
   )
 
+/** The operator's key, for an installation that was given none. */
+const generateAdminKey = Effect.gen(function* () {
+  const issued = yield* (yield* AdminKeys).issueFirst
+  if (Option.isSome(issued)) {
+    const secret = Redacted.value(issued.value.secret)
+    yield* Console.log(`\n  Admin key: ${secret}\n  It opens /admin/v1 and is shown only this once.`)
+  }
+})
+
 const noKey =
   "The database is empty, so no API key is valid yet. Set BOOTSTRAP_API_KEY to a key of your own, such as one that " +
   "`openssl rand -hex 32` makes, and start again: the first organization gets that key and BOOTSTRAP_CREDIT_USD"
@@ -35,6 +45,7 @@ export const firstStartLayer = (options: FirstStartOptions) =>
         return
       }
       const ledger = yield* CreditLedger
+      if (options.mayGenerate) yield* generateAdminKey
       const organization = yield* bootstrap({
         apiKey: Option.getOrUndefined(options.apiKey),
         announce: printKey(options.credit)

@@ -7,6 +7,11 @@ import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder, HttpApiScalar, OpenApi } from "effect/http-api"
 
 import { Api, documentPaths } from "../api/Api.ts"
+import { adminAuthorizationLayer, requestValidationLayer } from "./admin/AdminAuthorizationLayer.ts"
+import { creditHandlersLayer } from "./admin/CreditHandlers.ts"
+import { keyHandlersLayer } from "./admin/KeyHandlers.ts"
+import { operatorHandlersLayer } from "./admin/OperatorHandlers.ts"
+import { tenantHandlersLayer } from "./admin/TenantHandlers.ts"
 import * as TranscriptionHandlers from "./audio/TranscriptionHandlers.ts"
 import * as ChatHandlers from "./chat/ChatHandlers.ts"
 import { authorizationLayer } from "./edge/Authorization.ts"
@@ -33,6 +38,14 @@ const published = (serviceName: string) => (document: Record<string, unknown>) =
       .replaceAll("svc-auto", `${serviceName}-auto`)
   ) as Record<string, unknown>
 
+/** The handlers of the operator's routes. */
+export const adminHandlersLayer = Layer.mergeAll(
+  tenantHandlersLayer,
+  keyHandlersLayer,
+  creditHandlersLayer,
+  operatorHandlersLayer
+).pipe(Layer.provide(adminAuthorizationLayer), Layer.provide(requestValidationLayer))
+
 /** Serves every route on `socket`, which opens once all routes are ready: every connection it accepts is answered. */
 export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<HttpServer.HttpServer, E, R>) => {
   const api = Api.annotateMerge(OpenApi.annotations({ transform: published(options.serviceName) }))
@@ -42,7 +55,7 @@ export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<Ht
     modelHandlersLayer(options),
     generationHandlersLayer,
     healthHandlersLayer
-  ).pipe(Layer.provide(authorizationLayer))
+  ).pipe(Layer.provide(authorizationLayer), Layer.merge(adminHandlersLayer))
   const routes = Layer.mergeAll(
     HttpApiBuilder.layer(api, { openapiPath: documentPaths.openApi }).pipe(Layer.provide(handlers)),
     // The page must not load anything from another host.

@@ -9,6 +9,8 @@ export class LedgerError extends Data.TaggedError("LedgerError")<{
     | { readonly _tag: "Unavailable"; readonly cause?: unknown }
     /** The amount would take the account past what it can hold. */
     | { readonly _tag: "AmountOutOfRange" }
+    /** The payment's id is booked with another amount or kind. */
+    | { readonly _tag: "PaymentConflict" }
 }> {}
 
 export const insufficientCredits = (): LedgerError => new LedgerError({ reason: { _tag: "InsufficientCredits" } })
@@ -17,3 +19,5 @@ export const ledgerUnavailable = (cause: unknown): LedgerError =>
   new LedgerError({ reason: { _tag: "Unavailable", cause } })
 
 export const amountOutOfRange = (): LedgerError => new LedgerError({ reason: { _tag: "AmountOutOfRange" } })
+
+export const paymentConflict = (): LedgerError => new LedgerError({ reason: { _tag: "PaymentConflict" } })

@@ -16,6 +16,7 @@ import { priceListMigration } from "./migrations/0005_price_list.ts"
 import { recordedAnswersMigration } from "./migrations/0006_recorded_answers.ts"
 import { confirmedPinsMigration } from "./migrations/0007_confirmed_pins.ts"
 import { chargeFactsMigration } from "./migrations/0008_charge_facts.ts"
+import { administrationMigration } from "./migrations/0009_administration.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -25,7 +26,8 @@ export const migrations = {
   "0005_price_list": priceListMigration,
   "0006_recorded_answers": recordedAnswersMigration,
   "0007_confirmed_pins": confirmedPinsMigration,
-  "0008_charge_facts": chargeFactsMigration
+  "0008_charge_facts": chargeFactsMigration,
+  "0009_administration": administrationMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */
@@ -42,7 +44,10 @@ const relations = [
   "session_pin",
   "request_log",
   "price_list",
-  "recorded_answer"
+  "recorded_answer",
+  "admin_key",
+  "audit_event",
+  "payment"
 ]
 
 const table = "schema_migration"

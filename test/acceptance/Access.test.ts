@@ -72,7 +72,7 @@ describeGateway("Access", (it) => {
       const tenant = yield* gateway.tenant("1")
       assert.strictEqual((yield* gateway.chat(body, as(tenant))).status, 200)
       assert.strictEqual((yield* replica.chat(body, as(tenant))).status, 200)
-      yield* revoke(tenant.organization, tenant.keyId)
+      yield* revoke({ id: tenant.keyId })
       yield* Effect.sleep(1_900)
       assertError(yield* gateway.chat(body, as(tenant)), 401, "unauthorized")
       assertError(yield* replica.chat(body, as(tenant)), 401, "unauthorized")

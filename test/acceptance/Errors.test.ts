@@ -4,7 +4,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
-import { errorTable } from "../../src/api/Errors.ts"
+import { errorTable } from "../../src/api/ErrorTable.ts"
 import { modelId } from "../../src/domain/Ids.ts"
 import { maxFileBytes } from "../../src/http/audio/TranscriptionForm.ts"
 import {
@@ -152,6 +152,10 @@ describeWithFakeProvider("Errors", (it) => {
       const replyOf: { readonly [Code in keyof typeof errorTable]: Effect.Effect<Reply, never, TestGateway> } = {
         invalid_request: gateway.chat({ ...body, temperature: 3 }),
         invalid_model: gateway.chat({ ...body, model: "nope" }),
+        conflict: Effect.andThen(
+          gateway.admin("POST", "/admin/v1/admin_keys", { name: "twice" }),
+          gateway.admin("POST", "/admin/v1/admin_keys", { name: "twice" })
+        ),
         invalid_call_name: gateway.chat({ ...body, metadata: { call_name: " " } }),
         invalid_end_user_id: transcribe([audioPart(), field("svc", '{"end_user_id":" "}')]),
         unsupported_parameter: gateway.chat({ ...body, n: 2 }),

@@ -4,19 +4,25 @@ import { Clock, Effect, Fiber, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 
+import type { AccessError } from "../../src/access/AccessError.ts"
 import { ApiKeys } from "../../src/access/ApiKeys.ts"
+import { AuditTrail } from "../../src/access/AuditTrail.ts"
 import { Organizations } from "../../src/access/Organizations.ts"
+import { Projects } from "../../src/access/Projects.ts"
 import { apiKeyId, environmentId, modelId, organizationId } from "../../src/domain/Ids.ts"
 import { describeOnEngines, layerUnreachable, whileLocked } from "../support/TestDatabase.ts"
 
-const Access = Layer.mergeAll(ApiKeys.layer, Organizations.layer).pipe(Layer.provide(NodeCrypto.layerSecureRandom))
+const Access = Layer.mergeAll(ApiKeys.layer, Organizations.layer, Projects.layer).pipe(
+  Layer.provideMerge(AuditTrail.layer),
+  Layer.provide(NodeCrypto.layerSecureRandom)
+)
 
 /** A new organization with a project and an environment. */
 const newEnvironment = Effect.gen(function* () {
-  const organizations = yield* Organizations
-  const organization = yield* organizations.create("acme")
-  const project = yield* organizations.createProject(organization, "shop")
-  const environment = yield* organizations.createEnvironment(project, "production")
+  const projects = yield* Projects
+  const organization = (yield* (yield* Organizations).create("acme")).id
+  const project = (yield* projects.create(organization, "shop")).id
+  const environment = (yield* projects.createEnvironment(project, "production")).id
   return { organization, project, environment }
 })
 
@@ -68,8 +74,13 @@ describeOnEngines("ApiKeys", (suite) => {
         const [row] = yield* sql<{ readonly row: string }>`SELECT k::text AS row FROM api_key k WHERE id = ${id}`
         assert.include(row?.row, text.slice(0, 11))
         assert.notInclude(row?.row, text.slice(0, 12))
-        const [listed] = yield* keys.list(ids.organization)
-        assert.deepInclude(listed, { id, name: "ci", displayPrefix: text.slice(0, 11), revokedAtMillis: undefined })
+        const listed = yield* keys.list({ organization: ids.organization }, { limit: 10 })
+        assert.deepInclude(listed.items[0], {
+          id,
+          name: "ci",
+          displayPrefix: text.slice(0, 11),
+          revokedAtMillis: undefined
+        })
       })
     )
 
@@ -102,8 +113,8 @@ describeOnEngines("ApiKeys", (suite) => {
         const { environment, organization } = yield* newEnvironment
         const { id, secret } = yield* keys.issue({ environment, name: "leaked" })
         assert.strictEqual(yield* outcomeOf(secret), "accepted")
-        yield* keys.revoke(organization, id)
-        yield* keys.revoke(organization, id)
+        yield* keys.revoke({ id, organization })
+        yield* keys.revoke({ id, organization })
         yield* TestClock.adjust("2 seconds")
         assert.strictEqual(yield* outcomeOf(secret), "revoked")
       })
@@ -124,28 +135,31 @@ describeOnEngines("ApiKeys", (suite) => {
     it.effect("belong to an environment, and only their organization can revoke them", () =>
       Effect.gen(function* () {
         const keys = yield* ApiKeys
-        const organizations = yield* Organizations
+        const projects = yield* Projects
         const { environment, organization, project } = yield* newEnvironment
-        const other = yield* organizations.create("other")
+        const other = (yield* (yield* Organizations).create("other")).id
         const { id } = yield* keys.issue({ environment, name: "ours" })
         const nowhere = "018f0000-0000-7000-8000-00000000dead"
         const failures = yield* Effect.forEach(
           [
             keys.issue({ environment: environmentId(nowhere), name: "lost" }),
-            keys.revoke(other, id),
-            keys.revoke(organization, apiKeyId(nowhere)),
-            organizations.createProject(organizationId(nowhere), "lost"),
-            organizations.createProject(organization, "shop"),
-            organizations.createEnvironment(project, "production")
+            keys.revoke({ id, organization: other }),
+            keys.revoke({ id: apiKeyId(nowhere), organization }),
+            projects.create(organizationId(nowhere), "lost"),
+            projects.create(organization, "shop"),
+            projects.createEnvironment(project, "production")
           ],
-          (effect) => Effect.flip(Effect.asVoid(effect))
+          (effect: Effect.Effect<unknown, AccessError>) => Effect.flip(effect)
         )
         assert.deepStrictEqual(
           failures.map(({ reason }) => ("what" in reason ? reason.what : reason._tag)),
           ["environment", "key", "key", "organization", "NameTaken", "NameTaken"]
         )
-        const environments = yield* organizations.environments
-        assert.strictEqual(environments.find((details) => details.environment.id === environment)?.project.name, "shop")
+        const { items } = yield* projects.list(organization, { limit: 10 })
+        assert.deepStrictEqual(
+          items.map(({ id, name }) => [id, name]),
+          [[project, "shop"]]
+        )
       })
     )
 

@@ -6,7 +6,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import * as z from "zod"
 
-import type { NewKey } from "../../src/access/ApiKeys.ts"
+import type { NewKey } from "../../src/access/ApiKeyTable.ts"
 import { modelId } from "../../src/domain/Ids.ts"
 import { awaited, priced, settledBalance, user } from "../support/Chat.ts"
 import * as Fake from "../support/fake-provider/FakeProvider.ts"

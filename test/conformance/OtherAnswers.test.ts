@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
-import { errorTable } from "../../src/api/Errors.ts"
+import { errorTable } from "../../src/api/ErrorTable.ts"
 import { modelId } from "../../src/domain/Ids.ts"
 import { maxFileBytes } from "../../src/http/audio/TranscriptionForm.ts"
 import { onEmbedded } from "../clients/EmbeddedGateway.ts"

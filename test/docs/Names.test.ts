@@ -6,7 +6,7 @@ import process from "node:process"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 
-import { errorTable } from "../../src/api/Errors.ts"
+import { errorTable } from "../../src/api/ErrorTable.ts"
 import { variables } from "../../src/Config.ts"
 import { runCommand } from "../support/Commands.ts"
 import { publishedFiles, readText, root } from "../support/SourceTree.ts"

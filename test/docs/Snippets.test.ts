@@ -6,7 +6,7 @@ import { onEmbedded } from "../clients/EmbeddedGateway.ts"
 import { hasProgram, type Outcome, runShell } from "../support/Commands.ts"
 import { readText } from "../support/SourceTree.ts"
 import { dataDirectory } from "../support/TestDatabase.ts"
-import { layerGateway, TestGateway } from "../support/TestGateway.ts"
+import { adminKey, layerGateway, TestGateway } from "../support/TestGateway.ts"
 import { type Block, manual, pageOf, pages } from "./DocumentPages.ts"
 
 /** Every command loads the program anew, on a machine that may be busy with other suites. */
@@ -78,7 +78,7 @@ onEmbedded.sandbox("The shell blocks of the documentation", (it) => {
       () =>
         Effect.gen(function* () {
           const { key, url } = yield* TestGateway
-          check(block, yield* runShell(block.text, { TOLLGATE_URL: url, TOLLGATE_KEY: key }))
+          check(block, yield* runShell(block.text, { TOLLGATE_URL: url, TOLLGATE_KEY: key, ADMIN_API_KEY: adminKey }))
         }),
       commandsTimeout
     )

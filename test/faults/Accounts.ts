@@ -7,6 +7,7 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 
 import { ApiKeys } from "../../src/access/ApiKeys.ts"
+import { AuditTrail } from "../../src/access/AuditTrail.ts"
 import { loadCatalog } from "../../src/catalog/Catalog.ts"
 import { costOf } from "../../src/catalog/Price.ts"
 import {
@@ -31,7 +32,10 @@ export interface Payer {
 
 const database = (url: string) => Database.layer({ url: Redacted.make(url), dataDir: "unused", poolSize: 2 })
 
-const services = Layer.merge(ApiKeys.layer, CreditLedger.layer).pipe(Layer.provide(SecureRandom.layerWebCrypto))
+const services = Layer.merge(ApiKeys.layer, CreditLedger.layer).pipe(
+  Layer.provide(AuditTrail.layer),
+  Layer.provide(SecureRandom.layerWebCrypto)
+)
 
 /** Organizations with these credits in USD, one each. */
 export const payers = (url: string, credits: ReadonlyArray<string>) =>

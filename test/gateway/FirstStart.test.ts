@@ -3,16 +3,20 @@ import { assert } from "@effect/vitest"
 import { Effect, Layer, Logger, Option } from "effect"
 import { SqlClient } from "effect/sql"
 
+import { AdminKeys } from "../../src/access/AdminKeys.ts"
 import { ApiKeys } from "../../src/access/ApiKeys.ts"
+import { AuditTrail } from "../../src/access/AuditTrail.ts"
 import { bootstrap } from "../../src/access/Bootstrap.ts"
 import { zero } from "../../src/domain/Money.ts"
 import { firstStartLayer } from "../../src/gateway/FirstStart.ts"
 import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
 import { describeOnEngines } from "../support/TestDatabase.ts"
 
-const services = Layer.mergeAll(ApiKeys.layer, Layer.mock(CreditLedger)({})).pipe(
-  Layer.provideMerge(NodeCrypto.layerSecureRandom)
-)
+const services = Layer.mergeAll(
+  ApiKeys.layer,
+  AdminKeys.layer({ environmentKey: Option.none() }),
+  Layer.mock(CreditLedger)({})
+).pipe(Layer.provide(AuditTrail.layer), Layer.provideMerge(NodeCrypto.layerSecureRandom))
 
 /** What a start without a key and without leave to make one logs. */
 const warnings = Effect.gen(function* () {

@@ -11,7 +11,7 @@ import { Effect, Exit, Layer, Schema } from "effect"
 import { HttpApi } from "effect/http-api"
 
 import { Api, documentPaths } from "../../src/api/Api.ts"
-import { errorTable } from "../../src/api/Errors.ts"
+import { errorTable } from "../../src/api/ErrorTable.ts"
 import { nodeServer } from "../../src/http/edge/NodeServer.ts"
 
 /** An answer as it was sent over HTTP. */

@@ -6,7 +6,7 @@
  */
 import { Result } from "effect"
 
-import { errorMeanings, errorTable } from "../../src/api/Errors.ts"
+import { errorMeanings, errorTable } from "../../src/api/ErrorTable.ts"
 import { loadCatalog } from "../../src/catalog/Catalog.ts"
 import { chatProtocolNames } from "../../src/catalog/Model.ts"
 import type { Provider } from "../../src/catalog/Provider.ts"

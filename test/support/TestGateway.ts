@@ -11,7 +11,8 @@ import { SqlClient } from "effect/sql"
 import OpenAI from "openai"
 import { inject } from "vitest"
 
-import { ApiKeys, type NewKey } from "../../src/access/ApiKeys.ts"
+import { ApiKeys } from "../../src/access/ApiKeys.ts"
+import type { NewKey } from "../../src/access/ApiKeyTable.ts"
 import { firstOrganization } from "../../src/access/Bootstrap.ts"
 import { settings } from "../../src/Config.ts"
 import type { ApiKeyId, EnvironmentId, OrganizationId } from "../../src/domain/Ids.ts"
@@ -43,6 +44,13 @@ export interface Tenant {
   readonly openai: OpenAI
 }
 
+type SendRequest = (
+  method: string,
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>
+) => Effect.Effect<Reply>
+
 export class TestGateway extends Context.Service<
   TestGateway,
   {
@@ -54,12 +62,9 @@ export class TestGateway extends Context.Service<
      * Sends a request as the first organization, unless `headers` has another key. Text and bytes are sent as they are,
      * anything else as JSON.
      */
-    readonly request: (
-      method: string,
-      path: string,
-      body?: unknown,
-      headers?: Record<string, string>
-    ) => Effect.Effect<Reply>
+    readonly request: SendRequest
+    /** The same as an operator, with the admin key of the environment. */
+    readonly admin: SendRequest
     readonly chat: (body: unknown, headers?: Record<string, string>) => Effect.Effect<Reply>
     /** A new organization with this credit in USD, and a key with these properties. */
     readonly tenant: (credit: string, key?: Partial<NewKey>) => Effect.Effect<Tenant>
@@ -79,6 +84,8 @@ export type Services = TestGateway | ApiKeys | CreditLedger | Database | SqlClie
 export const usd = (amount: string): Picodollars => Option.getOrThrow(fromUsd(amount))
 
 const bootstrapKey = "tg-acceptance-key-of-the-first-organization"
+/** The operator's key in the environment of every gateway. */
+export const adminKey = "tg-admin-acceptance-key-of-the-operator"
 
 const member = (json: unknown, path: string): unknown =>
   path
@@ -100,7 +107,7 @@ const make = Effect.fnUntraced(function* (variables: Environment, logs: Readonly
   const sql = yield* SqlClient.SqlClient
   const url = HttpServer.formatAddress(address)
 
-  const request: TestGateway["Service"]["request"] = (method, path, body, headers = {}) =>
+  const request: SendRequest = (method, path, body, headers = {}) =>
     Effect.promise(async () => {
       const response = await fetch(url + path, {
         method,
@@ -143,6 +150,8 @@ const make = Effect.fnUntraced(function* (variables: Environment, logs: Readonly
     key: bootstrapKey,
     openai: client(url, bootstrapKey),
     request,
+    admin: (method, path, body, headers) =>
+      request(method, path, body, { authorization: `Bearer ${adminKey}`, ...headers }),
     chat: (body, headers) => request("POST", "/v1/chat/completions", body, headers),
     tenant,
     balance: (organization = firstOrganization) => ledger.balance(organization),
@@ -163,7 +172,7 @@ const collecting = (lines: Array<string>) =>
 
 /** The gateway as `npm start` builds it from these variables, on a free port. */
 export const layerGateway = (environment: Environment) => {
-  const variables = { BOOTSTRAP_API_KEY: bootstrapKey, ...environment }
+  const variables = { BOOTSTRAP_API_KEY: bootstrapKey, ADMIN_API_KEY: adminKey, ...environment }
   const logs: Array<string> = []
   return Layer.effect(TestGateway, make(variables, logs)).pipe(
     Layer.provideMerge(

@@ -2,7 +2,7 @@
  * Reads and checks the body of a chat request, in the order that the contract gives to its errors. Every error names
  * the field and the rule, and none of them quotes the conversation.
  */
-import { Exit, Result, Schema, SchemaIssue } from "effect"
+import { Exit, Option, Result, Schema } from "effect"
 
 import { ChatCompletionRequest as Wire } from "../../api/ChatRequest.ts"
 import { InvalidCallName, InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
@@ -11,6 +11,7 @@ import { hasAtMostCharacters } from "../../domain/TextLength.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
 import { parseJsonObject } from "../edge/JsonBody.ts"
 import { isLabel, labelRule, maxCallNameLength } from "../edge/RequestLabels.ts"
+import { firstIssue } from "../edge/SchemaIssues.ts"
 import { badCacheControl } from "./CacheControlFromWire.ts"
 import { chatInputOf, type RequestContext } from "./ChatInputFromWire.ts"
 
@@ -31,7 +32,10 @@ const check = (fields: JsonObject, context: RequestContext): Result.Result<ChatI
   // A model that is not text is reported last, as an unknown model would be.
   const modelIsText = fields["model"] === undefined || fields["model"] === null || typeof fields["model"] === "string"
   const decoded = decode(modelIsText ? fields : { ...fields, model: null })
-  if (Exit.isFailure(decoded)) return Result.fail(InvalidRequest.of(firstIssue(decoded)))
+  if (Exit.isFailure(decoded)) {
+    const issue = Option.flatMapNullishOr(Exit.findErrorOption(decoded), firstIssue)
+    return Result.fail(InvalidRequest.of(Option.getOrElse(issue, () => "The request body is not a valid chat request")))
+  }
   const wire = decoded.value
   const inconsistent = badToolReferences(wire) ?? badCacheControl(wire)
   if (inconsistent !== undefined) return Result.fail(InvalidRequest.of(inconsistent))
@@ -93,21 +97,4 @@ const badToolReferences = (wire: Wire): string | undefined => {
   return choice !== "required" && !names.has(choice.function.name)
     ? "tool_choice.function.name: must be the name of one of tools"
     : undefined
-}
-
-const format = SchemaIssue.makeFormatterStandardSchemaV1()
-
-/** The path and the message of the first schema issue, such as `messages[0].content: Missing key`. */
-const firstIssue = (exit: Exit.Failure<unknown, Schema.SchemaError>): string => {
-  const error = exit.cause.reasons.flatMap((reason) => (reason._tag === "Fail" ? [reason.error] : []))[0]
-  const first = error === undefined ? undefined : format(error.issue).issues[0]
-  if (first === undefined) return "The request body is not a valid chat request"
-  const path = (first.path ?? []).reduce<string>((written, segment) => {
-    const key = typeof segment === "object" ? segment.key : segment
-    if (typeof key === "number") return `${written}[${key}]`
-    return written === "" ? String(key) : `${written}.${String(key)}`
-  }, "")
-  // `null` means omitted, so the message must not list it among the expected values.
-  const message = first.message.replaceAll(/ \| null\b/g, "")
-  return path === "" ? message : `${path}: ${message}`
 }

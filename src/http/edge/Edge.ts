@@ -6,7 +6,7 @@ import { ByteSize, Cause, Context, Effect, type Types } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 
-import { type ErrorCode, errorTable } from "../../api/Errors.ts"
+import { type ErrorCode, errorTable } from "../../api/ErrorTable.ts"
 import { type RequestId, requestId } from "../../domain/Ids.ts"
 import { Deployment } from "../Deployment.ts"
 import { shutdownError } from "./Drain.ts"

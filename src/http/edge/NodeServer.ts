@@ -10,7 +10,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Data, type Duration, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 
-import { type ErrorCode, errorTable } from "../../api/Errors.ts"
+import { type ErrorCode, errorTable } from "../../api/ErrorTable.ts"
 
 export interface ListenOptions {
   readonly host: string

@@ -1,0 +1,103 @@
+/** The routes for organizations, their projects and environments. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+
+import { EnvironmentId, OrganizationId, ProjectId } from "../../domain/Ids.ts"
+import {
+  AdminAuthorization,
+  BooleanText,
+  listOf,
+  Name,
+  PageQuery,
+  RequestValidation,
+  strictBodies,
+  Time
+} from "./AdminRoutes.ts"
+
+export const OrganizationBody = Schema.Struct({
+  object: Schema.Literal("organization"),
+  id: OrganizationId,
+  name: Schema.String,
+  created_at: Time,
+  closed_at: Schema.NullOr(Time).annotate({ description: "From then on none of its keys is valid." })
+}).annotate({ identifier: "Organization" })
+
+export const ProjectBody = Schema.Struct({
+  object: Schema.Literal("project"),
+  id: ProjectId,
+  organization_id: OrganizationId,
+  name: Schema.String,
+  created_at: Time
+}).annotate({ identifier: "Project" })
+
+export const EnvironmentBody = Schema.Struct({
+  object: Schema.Literal("environment"),
+  id: EnvironmentId,
+  organization_id: OrganizationId,
+  project_id: ProjectId,
+  name: Schema.String,
+  created_at: Time
+}).annotate({ identifier: "Environment" })
+
+const NamePayload = Schema.Struct({ name: Name })
+const summary = (text: string) => OpenApi.annotations({ summary: text })
+const organizationPath = "/admin/v1/organizations/:id"
+
+export const TenantRoutes = HttpApiGroup.make("tenants")
+  .add(
+    HttpApiEndpoint.get("listOrganizations", "/admin/v1/organizations", {
+      query: Schema.Struct({
+        ...PageQuery.fields,
+        name: Schema.optionalKey(Schema.String.annotate({ description: "Only names that contain this." })),
+        closed: Schema.optionalKey(BooleanText)
+      }),
+      success: listOf(OrganizationBody)
+    }).annotateMerge(summary("List organizations")),
+    HttpApiEndpoint.post("createOrganization", "/admin/v1/organizations", {
+      payload: NamePayload,
+      success: OrganizationBody
+    }).annotateMerge(summary("Open an organization")),
+    HttpApiEndpoint.get("getOrganization", organizationPath, {
+      params: { id: OrganizationId },
+      success: OrganizationBody
+    }).annotateMerge(summary("One organization")),
+    HttpApiEndpoint.patch("updateOrganization", organizationPath, {
+      params: { id: OrganizationId },
+      payload: Schema.Struct({ name: Schema.optionalKey(Name), closed: Schema.optionalKey(Schema.Boolean) }),
+      success: OrganizationBody
+    }).annotateMerge(summary("Rename, close or reopen an organization")),
+    HttpApiEndpoint.get("listProjects", `${organizationPath}/projects`, {
+      params: { id: OrganizationId },
+      query: PageQuery,
+      success: listOf(ProjectBody)
+    }).annotateMerge(summary("List the projects of an organization")),
+    HttpApiEndpoint.post("createProject", `${organizationPath}/projects`, {
+      params: { id: OrganizationId },
+      payload: NamePayload,
+      success: ProjectBody
+    }).annotateMerge(summary("Create a project")),
+    HttpApiEndpoint.patch("renameProject", "/admin/v1/projects/:id", {
+      params: { id: ProjectId },
+      payload: NamePayload,
+      success: ProjectBody
+    }).annotateMerge(summary("Rename a project")),
+    HttpApiEndpoint.get("listEnvironments", "/admin/v1/projects/:id/environments", {
+      params: { id: ProjectId },
+      query: PageQuery,
+      success: listOf(EnvironmentBody)
+    }).annotateMerge(summary("List the environments of a project")),
+    HttpApiEndpoint.post("createEnvironment", "/admin/v1/projects/:id/environments", {
+      params: { id: ProjectId },
+      payload: NamePayload,
+      success: EnvironmentBody
+    }).annotateMerge(summary("Create an environment")),
+    HttpApiEndpoint.patch("renameEnvironment", "/admin/v1/environments/:id", {
+      params: { id: EnvironmentId },
+      payload: NamePayload,
+      success: EnvironmentBody
+    }).annotateMerge(summary("Rename an environment"))
+  )
+  .middleware(RequestValidation)
+  .middleware(AdminAuthorization)
+  .annotateMerge(strictBodies)
+  .annotate(OpenApi.Title, "Admin: organizations")

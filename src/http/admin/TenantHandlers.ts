@@ -1,0 +1,87 @@
+/** `/admin/v1/organizations`, `/admin/v1/projects` and `/admin/v1/environments`. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+
+import { type Organization, Organizations } from "../../access/Organizations.ts"
+import { type Environment, type Project, Projects } from "../../access/Projects.ts"
+import type { EnvironmentBody, OrganizationBody, ProjectBody } from "../../api/admin/Tenants.ts"
+import { Api } from "../../api/Api.ts"
+import { orAdminError } from "./AdminErrors.ts"
+import { listBody, pageRequestOf, timeOf, timeOrNull } from "./Wire.ts"
+
+export const tenantHandlersLayer = HttpApiBuilder.group(Api, "tenants", (handlers) =>
+  Effect.gen(function* () {
+    const organizations = yield* Organizations
+    const projects = yield* Projects
+    return handlers
+      .handle("listOrganizations", ({ query }) =>
+        organizations
+          .list(
+            { name: query.name, closed: query.closed === undefined ? undefined : query.closed === "true" },
+            pageRequestOf(query)
+          )
+          .pipe(
+            Effect.map((page) => listBody(page, organizationBody)),
+            orAdminError
+          )
+      )
+      .handle("createOrganization", ({ payload }) =>
+        organizations.create(payload.name).pipe(Effect.map(organizationBody), orAdminError)
+      )
+      .handle("getOrganization", ({ params }) =>
+        organizations.get(params.id).pipe(Effect.map(organizationBody), orAdminError)
+      )
+      .handle("updateOrganization", ({ params, payload }) =>
+        organizations.update(params.id, payload).pipe(Effect.map(organizationBody), orAdminError)
+      )
+      .handle("listProjects", ({ params, query }) =>
+        projects.list(params.id, pageRequestOf(query)).pipe(
+          Effect.map((page) => listBody(page, projectBody)),
+          orAdminError
+        )
+      )
+      .handle("createProject", ({ params, payload }) =>
+        projects.create(params.id, payload.name).pipe(Effect.map(projectBody), orAdminError)
+      )
+      .handle("renameProject", ({ params, payload }) =>
+        projects.rename(params.id, payload.name).pipe(Effect.map(projectBody), orAdminError)
+      )
+      .handle("listEnvironments", ({ params, query }) =>
+        projects.listEnvironments(params.id, pageRequestOf(query)).pipe(
+          Effect.map((page) => listBody(page, environmentBody)),
+          orAdminError
+        )
+      )
+      .handle("createEnvironment", ({ params, payload }) =>
+        projects.createEnvironment(params.id, payload.name).pipe(Effect.map(environmentBody), orAdminError)
+      )
+      .handle("renameEnvironment", ({ params, payload }) =>
+        projects.renameEnvironment(params.id, payload.name).pipe(Effect.map(environmentBody), orAdminError)
+      )
+  })
+)
+
+const organizationBody = (organization: Organization): typeof OrganizationBody.Type => ({
+  object: "organization",
+  id: organization.id,
+  name: organization.name,
+  created_at: timeOf(organization.createdAtMillis),
+  closed_at: timeOrNull(organization.closedAtMillis)
+})
+
+const projectBody = (project: Project): typeof ProjectBody.Type => ({
+  object: "project",
+  id: project.id,
+  organization_id: project.organization,
+  name: project.name,
+  created_at: timeOf(project.createdAtMillis)
+})
+
+const environmentBody = (environment: Environment): typeof EnvironmentBody.Type => ({
+  object: "environment",
+  id: environment.id,
+  organization_id: environment.organization,
+  project_id: environment.project,
+  name: environment.name,
+  created_at: timeOf(environment.createdAtMillis)
+})

@@ -1,0 +1,165 @@
+/**
+ * Money that an operator grants to an organization or takes back, and the journal of an organization. The rule: a
+ * payment is booked once under the id that its operator chose, and another amount under the same id is refused.
+ */
+import { Context, Effect, Layer } from "effect"
+import { SecureRandom } from "effect/crypto"
+import { SqlClient, type SqlError } from "effect/sql"
+
+import { type OrganizationId, organizationId } from "../domain/Ids.ts"
+import { type Picodollars, picodollars } from "../domain/Money.ts"
+import { type Page, type PageRequest, pageOf } from "../domain/Page.ts"
+import { isOutOfRange } from "../sql/SqlState.ts"
+import { holdLifetime } from "./BatchStatement.ts"
+import { amountOutOfRange, type LedgerError, ledgerUnavailable, paymentConflict } from "./LedgerError.ts"
+import { bookEntries } from "./MoneySql.ts"
+
+export interface Payment {
+  readonly organization: OrganizationId
+  /** The id that the payment has where it comes from, such as the number of an invoice. */
+  readonly payment: string
+  /** A grant is positive. A correction may be negative, and may leave the balance below zero. */
+  readonly kind: "grant" | "correction"
+  readonly amount: Picodollars
+  readonly reason: string
+}
+
+/** One movement of money. The entries of an organization add up to its balance and its holds. */
+export interface JournalEntry {
+  /** For a charge, the id of the request. */
+  readonly id: string
+  readonly organization: OrganizationId
+  readonly kind: "charge" | "grant" | "correction"
+  readonly amount: Picodollars
+  readonly atMillis: number
+  /** Of a grant or correction by an operator. */
+  readonly payment?: { readonly id: string; readonly reason: string }
+}
+
+export interface OpenHold {
+  readonly request: string
+  readonly amount: Picodollars
+  /** How long it has been open, by the clock of the database. */
+  readonly ageMillis: number
+}
+
+/** Whether a payment was booked now, or had been before, under the same id. */
+export interface BookedPayment {
+  readonly entry: string
+  readonly isNew: boolean
+}
+
+interface PaymentRow {
+  readonly entry_id: string
+  readonly kind: string
+  readonly amount: bigint
+}
+
+interface EntryRow {
+  readonly id: string
+  readonly organization_id: string
+  readonly kind: JournalEntry["kind"]
+  readonly amount: bigint
+  readonly at: Date
+  readonly payment_id: string | null
+  readonly reason: string | null
+}
+
+/*
+ * Parameters: organization, payment, entry, kind, amount, reason. As for every grant, the sum of balance and held is
+ * computed on the way because it must fit into a BIGINT as well.
+ */
+const bookStatement = `
+WITH new AS (
+  INSERT INTO payment (organization_id, payment_id, entry_id, kind, amount, reason)
+  VALUES ($1::uuid, $2, $3::uuid, $4, $5::bigint, $6)
+  ON CONFLICT DO NOTHING
+  RETURNING entry_id, organization_id, kind, amount
+), entry AS (${bookEntries("SELECT entry_id, organization_id, kind, amount, NULL::jsonb FROM new")}
+)
+INSERT INTO credit_account (organization_id, balance)
+SELECT organization_id, amount FROM entry
+ON CONFLICT (organization_id) DO UPDATE
+  SET balance = (credit_account.balance + credit_account.held + excluded.balance) - credit_account.held
+RETURNING organization_id`
+
+export class Payments extends Context.Service<
+  Payments,
+  {
+    /** Books a payment once. Another amount or kind under the same id fails with `PaymentConflict`. */
+    readonly book: (payment: Payment) => Effect.Effect<BookedPayment, LedgerError>
+    /** The latest entry first. */
+    readonly journal: (
+      organization: OrganizationId,
+      page: PageRequest
+    ) => Effect.Effect<Page<JournalEntry>, LedgerError>
+    /** The oldest hold first. */
+    readonly openHolds: (organization: OrganizationId, page: PageRequest) => Effect.Effect<Page<OpenHold>, LedgerError>
+  }
+>()("tollgate/ledger/Payments") {
+  static readonly layer = Layer.effect(
+    Payments,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const random = yield* SecureRandom.SecureRandom
+
+      const book = Effect.fn("Payments.book")(function* (payment: Payment) {
+        const { amount, kind, organization, payment: id, reason } = payment
+        const entry = yield* random.uuidV7()
+        const booked = yield* orLedgerError(
+          sql.unsafe(bookStatement, [organization, id, entry, kind, String(amount), reason])
+        )
+        if (booked.length > 0) return { entry, isNew: true }
+        const [earlier] = yield* orLedgerError(sql<PaymentRow>`
+          SELECT entry_id, kind, amount FROM payment WHERE organization_id = ${organization} AND payment_id = ${id}`)
+        if (earlier === undefined || earlier.kind !== kind || earlier.amount !== amount) return yield* paymentConflict()
+        return { entry: earlier.entry_id, isNew: false }
+      })
+
+      const journal = Effect.fn("Payments.journal")(function* (organization: OrganizationId, page: PageRequest) {
+        const rows = yield* orLedgerError(sql<EntryRow>`
+          SELECT e.id, e.organization_id, e.kind, e.amount, e.at, p.payment_id, p.reason
+          FROM credit_entry e
+            LEFT JOIN payment p ON e.kind <> 'charge' AND p.entry_id = e.id AND p.organization_id = e.organization_id
+          WHERE ${sql.and([
+            sql`e.organization_id = ${organization}`,
+            ...(page.cursor === undefined ? [] : [sql`e.id < ${page.cursor}::uuid`])
+          ])}
+          ORDER BY e.id DESC LIMIT ${page.limit + 1}`)
+        return pageOf(page, rows.map(entryOf), ({ id }) => id)
+      })
+
+      const openHolds = Effect.fn("Payments.openHolds")(function* (organization: OrganizationId, page: PageRequest) {
+        const rows = yield* orLedgerError(sql<{ readonly id: string; readonly amount: bigint; readonly age: number }>`
+          SELECT id, amount,
+            extract(epoch FROM now() - (expires_at - ${sql.literal(`interval '${holdLifetime}'`)}))::float8 AS age
+          FROM credit_hold
+          WHERE ${sql.and([
+            sql`organization_id = ${organization}`,
+            ...(page.cursor === undefined ? [] : [sql`id > ${page.cursor}::uuid`])
+          ])}
+          ORDER BY id LIMIT ${page.limit + 1}`)
+        const holds = rows.map(({ age, amount, id }) => ({
+          request: id,
+          amount: picodollars(amount),
+          ageMillis: Math.max(0, Math.round(age * 1_000))
+        }))
+        return pageOf(page, holds, ({ request }) => request)
+      })
+
+      return Payments.of({ book, journal, openHolds })
+    })
+  )
+}
+
+const orLedgerError = <A>(statement: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<A, LedgerError> =>
+  Effect.mapError(statement, (error) => (isOutOfRange(error) ? amountOutOfRange() : ledgerUnavailable(error)))
+
+const entryOf = (row: EntryRow): JournalEntry => ({
+  id: row.id,
+  organization: organizationId(row.organization_id),
+  kind: row.kind,
+  amount: picodollars(row.amount),
+  atMillis: row.at.getTime(),
+  ...(row.payment_id !== null && { payment: { id: row.payment_id, reason: row.reason ?? "" } })
+})
