@@ -50,6 +50,11 @@ const ChatHeaders = Schema.Struct({
   ...IdempotencyHeaders.fields,
   "x-session-id": Schema.optionalKey(Schema.String).annotate({
     description: "At most 256 characters. Stands for `session_id`, which comes before it where both are given."
+  }),
+  "x-end-user-id": Schema.optionalKey(Schema.String).annotate({
+    description:
+      "Whom your own service is working for: 1 to 512 characters, kept with the usage. It comes before " +
+      "`metadata.end_user_id` where both are given."
   })
 })
 
@@ -63,6 +68,7 @@ const Chat = HttpApiGroup.make("chat")
         Errors.InvalidRequest,
         Errors.InvalidModel,
         Errors.InvalidCallName,
+        Errors.InvalidEndUserId,
         Errors.UnsupportedParameter,
         Errors.InsufficientCredits,
         Errors.ModelNotAllowed,

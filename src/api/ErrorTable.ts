@@ -31,7 +31,8 @@ export const errorMeanings: { readonly [Code in ErrorCode]: string } = {
   invalid_request: "The body is malformed, or a field is invalid; the message names the field and the rule.",
   invalid_model: "The model is neither `svc-auto` nor null nor the id of a model.",
   invalid_call_name: "`call_name` is empty, only white space or longer than 64 characters.",
-  invalid_end_user_id: "`end_user_id` of a transcription is empty, only white space or longer than 512 characters.",
+  invalid_end_user_id:
+    "`end_user_id` of a transcription or `x-end-user-id` is empty, only white space or too long (512).",
   unsupported_parameter:
     "`n` above 1, `audio`, audio in `modalities`, `web_search_options`, `functions` or `function_call`.",
   invalid_file_format: "The name of an audio file has an extension that cannot be transcribed.",

@@ -176,6 +176,7 @@ export type ChatError =
   | InvalidRequest
   | InvalidModel
   | InvalidCallName
+  | InvalidEndUserId
   | UnsupportedParameter
   | InsufficientCredits
   | ModelNotAllowed

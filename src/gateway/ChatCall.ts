@@ -17,6 +17,8 @@ export interface ChatInput {
   readonly reasoning: ReasoningFields
   readonly stream: boolean
   readonly callName: string | undefined
+  /** Whom the caller's own service is working for. */
+  readonly endUserId?: string | undefined
 }
 
 /** One chat request of one caller. */

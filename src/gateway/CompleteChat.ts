@@ -160,11 +160,12 @@ const expectedCost = (request: ChatRequest, { promptTokens, targets }: TargetCho
   return estimate(expectation, defaults)
 }
 
-const requestFacts = ({ caller, id, input: { callName, model, stream } }: ChatCall): RequestFacts => ({
+const requestFacts = ({ caller, id, input: { callName, endUserId, model, stream } }: ChatCall): RequestFacts => ({
   id,
   caller,
   stream,
   ...(callName !== undefined && { callName }),
+  ...(endUserId !== undefined && { endUserId }),
   ...(model !== undefined && { requestedModel: model })
 })
 

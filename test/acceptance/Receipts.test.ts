@@ -45,6 +45,26 @@ const endings: Record<string, Ending> = {
 const times = 5
 
 describeWithFakeProvider("A receipt", (it) => {
+  it.effect("of a chat has the end user of the header or of the metadata, as it was sent", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const cases = [
+        [{ "x-end-user-id": "u-1" }, { end_user_id: "u-2" }, "u-1"],
+        [{}, { end_user_id: "u-2" }, "u-2"],
+        [{}, { end_user_id: "  " }, null],
+        [{}, {}, null]
+      ] as const
+      for (const [headers, metadata, expected] of cases) {
+        const reply = yield* gateway.chat({ ...hello, metadata }, headers)
+        assert.strictEqual(reply.status, 200, reply.text)
+        const receipt = yield* gateway.request("GET", `/v1/generations/${reply.headers.get("x-request-id")}`)
+        assert.strictEqual(receipt.at("end_user_id"), expected)
+      }
+      const tooLong = yield* gateway.chat(hello, { "x-end-user-id": "u".repeat(513) })
+      assert.deepStrictEqual([tooLong.status, tooLong.at("error.code")], [400, "invalid_end_user_id"])
+    })
+  )
+
   for (const [what, { behaviour, credit = "1", outcome, stream }] of Object.entries(endings))
     it.effect(`is there right after ${what}`, () =>
       Effect.gen(function* () {

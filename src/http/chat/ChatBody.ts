@@ -5,17 +5,23 @@
 import { Exit, Option, Result, Schema } from "effect"
 
 import { ChatCompletionRequest as Wire } from "../../api/ChatRequest.ts"
-import { InvalidCallName, InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
+import {
+  InvalidCallName,
+  InvalidEndUserId,
+  InvalidModel,
+  InvalidRequest,
+  UnsupportedParameter
+} from "../../api/Errors.ts"
 import type { JsonObject } from "../../domain/JsonObject.ts"
 import { hasAtMostCharacters } from "../../domain/TextLength.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
 import { parseJsonObject } from "../edge/JsonBody.ts"
-import { isLabel, labelRule, maxCallNameLength } from "../edge/RequestLabels.ts"
+import { isLabel, labelRule, maxCallNameLength, maxEndUserIdLength } from "../edge/RequestLabels.ts"
 import { firstIssue } from "../edge/SchemaIssues.ts"
 import { badCacheControl } from "./CacheControlFromWire.ts"
 import { chatInputOf, type RequestContext } from "./ChatInputFromWire.ts"
 
-export type BodyError = InvalidRequest | InvalidModel | InvalidCallName | UnsupportedParameter
+export type BodyError = InvalidRequest | InvalidModel | InvalidCallName | InvalidEndUserId | UnsupportedParameter
 
 /** In code points. */
 const maxSessionIdLength = 256
@@ -27,7 +33,11 @@ export const readChatBody = (text: string, context: RequestContext): Result.Resu
 }
 
 const check = (fields: JsonObject, context: RequestContext): Result.Result<ChatInput, BodyError> => {
-  const error = unsupportedParameter(fields) ?? badCallName(fields["metadata"]) ?? badSession(context.sessionHeader)
+  const error =
+    unsupportedParameter(fields) ??
+    badCallName(fields["metadata"]) ??
+    badSession(context.sessionHeader) ??
+    badEndUser(context.endUserHeader)
   if (error !== undefined) return Result.fail(error)
   // A model that is not text is reported last, as an unknown model would be.
   const modelIsText = fields["model"] === undefined || fields["model"] === null || typeof fields["model"] === "string"
@@ -80,6 +90,11 @@ const badSession = (header: string | undefined): InvalidRequest | undefined =>
   header !== undefined && !hasAtMostCharacters(header, maxSessionIdLength)
     ? InvalidRequest.of(`x-session-id must have at most ${maxSessionIdLength} characters`)
     : undefined
+
+const badEndUser = (header: string | undefined): InvalidEndUserId | undefined =>
+  header === undefined || isLabel(header, maxEndUserIdLength)
+    ? undefined
+    : InvalidEndUserId.of(labelRule("x-end-user-id", maxEndUserIdLength))
 
 /** A tool result must answer an earlier call, and a forced tool must be among the tools. */
 const badToolReferences = (wire: Wire): string | undefined => {

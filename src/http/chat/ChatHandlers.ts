@@ -48,7 +48,11 @@ export const chatHandlersLayer = (options: ChatOptions) =>
         Effect.fnUntraced(function* ({ request }) {
           const key = yield* Effect.fromResult(Idempotency.idempotencyKeyIn(request.headers))
           const body = new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
-          const context = { autoModel, sessionHeader: headerText(request.headers["x-session-id"]) }
+          const context = {
+            autoModel,
+            sessionHeader: headerText(request.headers["x-session-id"]),
+            endUserHeader: headerText(request.headers["x-end-user-id"])
+          }
           const input = yield* Effect.fromResult(ChatBody.readChatBody(yield* utf8Text(body), context))
           const caller = yield* CurrentCaller
           const createdSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)

@@ -13,6 +13,7 @@ import type {
 } from "../../domain/Conversation.ts"
 import type { ReasoningFields } from "../../domain/Reasoning.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
+import { isLabel, maxEndUserIdLength } from "../edge/RequestLabels.ts"
 import { cacheControlOf, withMark, withMarkOnLast, type WireCacheControl } from "./CacheControlFromWire.ts"
 
 /** What the meaning of a request depends on beside its body. */
@@ -21,6 +22,8 @@ export interface RequestContext {
   readonly autoModel: string
   /** The value of the header `x-session-id`. */
   readonly sessionHeader: string | undefined
+  /** The value of the header `x-end-user-id`. */
+  readonly endUserHeader?: string | undefined
 }
 
 /** Translates a body that the schema has accepted. */
@@ -29,8 +32,15 @@ export const chatInputOf = (wire: Api.ChatCompletionRequest, context: RequestCon
   request: toRequest(wire, context.sessionHeader),
   reasoning: toReasoning(wire),
   stream: wire.stream ?? false,
-  callName: wire.metadata?.["call_name"] ?? undefined
+  callName: wire.metadata?.["call_name"] ?? undefined,
+  endUserId: context.endUserHeader ?? endUserIn(wire.metadata)
 })
+
+/** Metadata other than `call_name` is never refused, so a value that cannot be a label counts as none. */
+const endUserIn = (metadata: Api.ChatCompletionRequest["metadata"]): string | undefined => {
+  const id = metadata?.["end_user_id"]
+  return isLabel(id, maxEndUserIdLength) ? id : undefined
+}
 
 /** Leaves out members without a value, so that absent stays absent. */
 const present = <A extends object>(fields: A): { [K in keyof A]?: NonNullable<A[K]> } => {

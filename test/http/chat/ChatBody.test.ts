@@ -41,7 +41,8 @@ describe("ChatBody", () => {
       },
       reasoning: {},
       stream: false,
-      callName: undefined
+      callName: undefined,
+      endUserId: undefined
     })
   })
 
