@@ -14,6 +14,7 @@ import {
 } from "effect/http-api"
 
 import type { Caller } from "../domain/Caller.ts"
+import { Credits, KeyFacts } from "./Account.ts"
 import { CreditRoutes } from "./admin/Credit.ts"
 import { ApiKeyRoutes, OperatorRoutes } from "./admin/Keys.ts"
 import { TenantRoutes } from "./admin/Tenants.ts"
@@ -142,6 +143,17 @@ const Generations = HttpApiGroup.make("generations")
   )
   .middleware(Authorization)
 
+const Account = HttpApiGroup.make("account")
+  .add(
+    HttpApiEndpoint.get("key", "/v1/key", { success: KeyFacts }).annotateMerge(
+      OpenApi.annotations({ summary: "What this API key may do" })
+    ),
+    HttpApiEndpoint.get("credits", "/v1/credits", { success: Credits }).annotateMerge(
+      OpenApi.annotations({ summary: "What the organization of this API key can spend" })
+    )
+  )
+  .middleware(Authorization)
+
 const Health = HttpApiGroup.make("health")
   .add(
     HttpApiEndpoint.get("live", "/health/live", { success: Liveness }),
@@ -154,7 +166,7 @@ export const documentPaths = { openApi: "/openapi.json", reference: "/docs" } as
 
 /** The definition of all endpoints. */
 export class Api extends HttpApi.make("tollgate")
-  .add(Chat, Audio, Models, Generations, Health)
+  .add(Chat, Audio, Models, Generations, Account, Health)
   .add(TenantRoutes, ApiKeyRoutes, CreditRoutes, OperatorRoutes)
   .annotateMerge(
     OpenApi.annotations({

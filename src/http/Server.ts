@@ -7,6 +7,7 @@ import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder, HttpApiScalar, OpenApi } from "effect/http-api"
 
 import { Api, documentPaths } from "../api/Api.ts"
+import { accountHandlersLayer, type AccountOptions } from "./account/AccountHandlers.ts"
 import { adminAuthorizationLayer, requestValidationLayer } from "./admin/AdminAuthorizationLayer.ts"
 import { creditHandlersLayer } from "./admin/CreditHandlers.ts"
 import { keyHandlersLayer } from "./admin/KeyHandlers.ts"
@@ -20,7 +21,10 @@ import { healthHandlersLayer } from "./edge/HealthHandlers.ts"
 import { generationHandlersLayer } from "./generation/GenerationHandlers.ts"
 import { modelHandlersLayer } from "./models/ModelHandlers.ts"
 
-export type ServerOptions = ChatHandlers.ChatOptions & TranscriptionHandlers.TranscriptionOptions & Edge.EdgeOptions
+export type ServerOptions = ChatHandlers.ChatOptions &
+  TranscriptionHandlers.TranscriptionOptions &
+  AccountOptions &
+  Edge.EdgeOptions
 
 /**
  * The document as it is published: with the operator's own name where the contract says `svc`, and without the rule
@@ -54,6 +58,7 @@ export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<Ht
     TranscriptionHandlers.transcriptionHandlersLayer(options),
     modelHandlersLayer(options),
     generationHandlersLayer,
+    accountHandlersLayer(options),
     healthHandlersLayer
   ).pipe(Layer.provide(authorizationLayer), Layer.merge(adminHandlersLayer))
   const routes = Layer.mergeAll(

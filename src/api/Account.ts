@@ -1,0 +1,30 @@
+/** The routes for the holder of an API key: what the key may do, and what its organization can spend. */
+import { Schema } from "effect"
+
+const Usd = Schema.String
+
+export const KeyFacts = Schema.Struct({
+  object: Schema.Literal("key"),
+  id: Schema.String,
+  name: Schema.String,
+  label: Schema.NullOr(Schema.String),
+  display_prefix: Schema.String.annotate({ description: "The first characters of the key." }),
+  organization_id: Schema.String,
+  project_id: Schema.String,
+  environment_id: Schema.String,
+  endpoints: Schema.NullOr(Schema.Array(Schema.String)).annotate({
+    description: "The endpoints that the key may use; null: every one."
+  }),
+  models: Schema.NullOr(Schema.Array(Schema.String)).annotate({
+    description: "The models that the key may use; null: every one."
+  }),
+  requests_per_minute: Schema.Int,
+  created_at: Schema.Int.annotate({ description: "Seconds since 1970." }),
+  expires_at: Schema.NullOr(Schema.Int).annotate({ description: "Seconds since 1970; null: never." })
+}).annotate({ identifier: "Key" })
+
+export const Credits = Schema.Struct({
+  object: Schema.Literal("credits"),
+  available_usd: Usd.annotate({ description: "What can be spent: settled money minus what is held." }),
+  held_usd: Usd.annotate({ description: "What is set aside for requests that are under way." })
+}).annotate({ identifier: "Credits" })

@@ -1,0 +1,57 @@
+/** `GET /v1/key` and `GET /v1/credits`: what the holder of an API key may know without asking the operator. */
+import { Effect } from "effect"
+import { HttpApiBuilder } from "effect/http-api"
+
+import type { ApiKey } from "../../access/ApiKeyRow.ts"
+import { ApiKeys } from "../../access/ApiKeys.ts"
+import type { KeyFacts } from "../../api/Account.ts"
+import { Api, CurrentCaller } from "../../api/Api.ts"
+import { toUsd } from "../../domain/Money.ts"
+import { CreditLedger } from "../../ledger/CreditLedger.ts"
+
+export interface AccountOptions {
+  /** The limit of keys that have none of their own. */
+  readonly requestsPerMinute: number
+}
+
+export const accountHandlersLayer = ({ requestsPerMinute }: AccountOptions) =>
+  HttpApiBuilder.group(Api, "account", (handlers) =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const ledger = yield* CreditLedger
+      return handlers
+        .handle(
+          "key",
+          Effect.fnUntraced(function* () {
+            const { key, organization } = yield* CurrentCaller
+            return keyFacts(yield* Effect.orDie(keys.get({ id: key, organization })), requestsPerMinute)
+          })
+        )
+        .handle(
+          "credits",
+          Effect.fnUntraced(function* () {
+            const { organization } = yield* CurrentCaller
+            const { available, held } = yield* Effect.orDie(ledger.balance(organization))
+            return { object: "credits" as const, available_usd: toUsd(available), held_usd: toUsd(held) }
+          })
+        )
+    })
+  )
+
+const seconds = (millis: number): number => Math.floor(millis / 1_000)
+
+const keyFacts = (key: ApiKey, defaultLimit: number): typeof KeyFacts.Type => ({
+  object: "key",
+  id: key.id,
+  name: key.name,
+  label: key.label ?? null,
+  display_prefix: key.displayPrefix,
+  organization_id: key.organization,
+  project_id: key.project,
+  environment_id: key.environment,
+  endpoints: key.endpoints ?? null,
+  models: key.models ?? null,
+  requests_per_minute: key.requestsPerMinute ?? defaultLimit,
+  created_at: seconds(key.createdAtMillis),
+  expires_at: key.expiresAtMillis === undefined ? null : seconds(key.expiresAtMillis)
+})
