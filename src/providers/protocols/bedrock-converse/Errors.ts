@@ -6,21 +6,31 @@ import type { Failure } from "../../../domain/Failure.ts"
 import type { ErrorResponse, ProviderFrame } from "../Protocol.ts"
 import { classifyError, classifyResponse, withKind } from "../shared/errors/ErrorClassifier.ts"
 import type { FailureKind } from "../shared/errors/FailureKind.ts"
-import { asObject, asText, type Fields, parsed } from "../shared/Field.ts"
+import { asObject, asText, type Fields, firstText, parsed } from "../shared/Field.ts"
 import { lookupTable } from "../shared/LookupTable.ts"
 
 /** In lower case, because responses and streams spell the names differently. */
 const exceptions: ReadonlyMap<string, FailureKind> = lookupTable<FailureKind>({
-  rate_limited: ["throttlingexception", "toomanyrequestsexception", "servicequotaexceededexception"],
-  overloaded: ["modelnotreadyexception", "serviceunavailableexception"],
+  rate_limited: [
+    "throttlingexception",
+    "throttledexception",
+    "throttling",
+    "toomanyrequestsexception",
+    "requestlimitexceeded",
+    "servicequotaexceededexception"
+  ],
+  overloaded: ["modelnotreadyexception", "serviceunavailableexception", "serviceunavailable"],
   timeout: ["modeltimeoutexception"],
   server: ["modelerrorexception", "modelstreamerrorexception", "internalserverexception", "internalfailure"],
-  Unsupported: ["resourcenotfoundexception"],
+  Unsupported: ["resourcenotfoundexception", "unknownoperationexception"],
   Credentials: [
     "accessdeniedexception",
     "unrecognizedclientexception",
     "expiredtokenexception",
+    "expiredtoken",
+    "requestexpired",
     "invalidsignatureexception",
+    "signaturedoesnotmatch",
     "incompletesignature",
     "incompletesignatureexception",
     "missingauthenticationtokenexception",
@@ -31,9 +41,9 @@ const exceptions: ReadonlyMap<string, FailureKind> = lookupTable<FailureKind>({
 
 /** The failure behind a response with an error status. */
 export const failureOfResponse = (response: ErrorResponse): Failure => {
-  // The header holds `ThrottlingException:http://internal.amazon.com/…`.
-  const name = response.headers["x-amzn-errortype"]?.split(":", 1)[0]
-  return withName(classifyResponse(response), name ?? nameIn(asObject(parsed(response.body)) ?? {}) ?? "")
+  const header = response.headers["x-amzn-errortype"]
+  const name = header === undefined ? nameIn(asObject(parsed(response.body)) ?? {}) : bareName(header)
+  return withName(classifyResponse(response), name ?? "")
 }
 
 /** The failure that a body reports. */
@@ -46,8 +56,14 @@ export const failureInBody = (fields: Fields): Failure | undefined => {
 export const failureOfEvent = ({ data, event }: ProviderFrame): Failure | undefined =>
   /exception$|^error$/i.test(event) ? withName(classifyError(parsed(data) ?? data), event) : undefined
 
-/** Reads `com.amazon.coral.service#ThrottlingException`. */
-const nameIn = (body: Fields): string | undefined => asText(body["__type"])?.split("#").at(-1)
+/** AWS puts the name under either of these, and one level down where it does not know the operation. */
+const nameIn = (body: Fields): string | undefined => {
+  const name = firstText(body, ["__type", "code"]) ?? asText(asObject(body["Output"])?.["__type"])
+  return name === undefined ? undefined : bareName(name)
+}
+
+/** Reads `com.amazon.coral.service#ThrottlingException:http://internal.amazon.com/…`, and parts of it. */
+const bareName = (name: string): string => name.split(":", 1).join("").split("#").at(-1) ?? ""
 
 const withName = (failure: Failure, name: string): Failure => {
   const kind = kindOf(failure, name.toLowerCase())

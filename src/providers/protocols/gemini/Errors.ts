@@ -43,15 +43,18 @@ const withDetails = (failure: Failure, body: unknown): Failure => {
 const modelLimitations: ReadonlyArray<RegExp> = [
   /thought.?signature/i,
   /not enabled for|is unsupported|unsupported mime type/i,
-  /only works in thinking mode|invalid function name/i
+  /only works in thinking mode|invalid function name|nesting depth/i
 ]
+
+/** A quota that no wait lifts: the account has none for this model, or its money is spent. */
+const spentText = /\blimit: 0\b|spending cap|prepayment credits/i
 
 const kindOf = ({ message, reason }: Failure, error: Fields): FailureKind | undefined => {
   const details = asObjects(error["details"])
   if (details.some((detail) => detail["reason"] === "API_KEY_INVALID")) return "Credentials"
   // Billing is switched off, or the region is not served.
   if (error["status"] === "FAILED_PRECONDITION") return "Credentials"
-  if (error["status"] === "RESOURCE_EXHAUSTED" && (details.some(isDailyQuota) || /\blimit: 0\b/.test(message)))
+  if (error["status"] === "RESOURCE_EXHAUSTED" && (details.some(isDailyQuota) || spentText.test(message)))
     return "Credentials"
   return reason._tag === "Invalid" && modelLimitations.some((text) => text.test(message)) ? "Unsupported" : undefined
 }

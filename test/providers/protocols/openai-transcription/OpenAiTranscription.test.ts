@@ -166,10 +166,10 @@ describe("an error", () => {
     [400, errorBody("Unsupported file format bin", "unsupported_value"), "Unsupported"],
     [400, { object: "error", message: "Invalid model: x", type: "invalid_model", code: "1500" }, "Unsupported"],
     [404, errorBody("The model `x` does not exist", "model_not_found"), "Unsupported"],
+    [422, { detail: [{ loc: ["body", "prompt"], msg: "Extra inputs are not permitted" }] }, "Unsupported"],
     // No model can.
     [400, errorBody("Invalid file format. Supported formats: ['flac', 'mp3', 'wav']"), "Invalid"],
     [400, errorBody("Audio file is too short. Minimum audio length is 0.1 seconds.", "audio_too_short"), "Invalid"],
-    [422, { detail: [{ loc: ["body", "prompt"], msg: "Extra inputs are not permitted" }] }, "Invalid"],
     // The provider is at fault.
     [401, { detail: "Invalid API Key" }, "Credentials"],
     [429, errorBody("x", "insufficient_quota"), "Credentials"],

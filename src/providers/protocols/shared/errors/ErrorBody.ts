@@ -42,9 +42,10 @@ export const providerErrorIn = (body: unknown): ProviderError => {
       ...(upstream?.codes ?? []),
       // Azure
       ...codesIn(asObject(error["innererror"]), ["code"]),
-      ...codesIn(error, ["code", "type", "status", "error_type"]),
-      ...codesIn(metadata, ["error_type"]),
-      ...[...codesIn(base, ["status_code"]), ...codesAtEnd(message)].map((code) => `base_resp.${code}`)
+      ...codesIn(error, ["code"]),
+      ...[...codesIn(base, ["status_code"]), ...codesAtEnd(message)].map((code) => `base_resp.${code}`),
+      ...codesIn(error, ["type", "status", "error_type"]),
+      ...codesIn(metadata, ["error_type"])
     ],
     message:
       (message === "Provider returned error" ? upstream?.message : undefined) ??

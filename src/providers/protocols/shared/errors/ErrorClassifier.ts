@@ -1,8 +1,9 @@
 /**
  * Makes a `Failure` of what a provider reports: an error status, an error inside a success, or an error event of a
  * stream. The order of what decides is the same for all of them: the few texts that say more than their code, a code
- * with one meaning, the other texts, the status, and last the types that say no more than a status does. The message is
- * the provider's own, without anything that looks like a key.
+ * with one meaning, the other texts, the status, and last the types that say no more than a status does. What only its
+ * status calls invalid is so for this target alone, if it is about a parameter. The message is the provider's own,
+ * without anything that looks like a key.
  */
 import type { Duration } from "effect"
 
@@ -11,7 +12,7 @@ import type { ErrorResponse, ProviderFrame } from "../../Protocol.ts"
 import { type Fields, parsed } from "../Field.ts"
 import { type ProviderError, providerErrorIn, reportsError } from "./ErrorBody.ts"
 import { errorCodes, generalErrorCodes } from "./ErrorCodes.ts"
-import { decisiveTextRules, statusKinds, type TextRule, textRules } from "./ErrorRules.ts"
+import { concernsParameter, decisiveTextRules, statusKinds, type TextRule, textRules } from "./ErrorRules.ts"
 import { type FailureKind, isTransientKind } from "./FailureKind.ts"
 import { retryDelayIn } from "./RetryDelay.ts"
 
@@ -45,12 +46,7 @@ export const unsupported = (message: string): Failure => failureOfKind("Unsuppor
 
 /** The failure behind a response with an error status. */
 export const classifyResponse = ({ body, headers, status }: ErrorResponse): Failure => {
-  if (/^\s*<(?:!doctype|html|\?xml)/i.test(body.slice(0, 200)))
-    return failureOfKind(
-      status === 413 ? "ContextTooLong" : "server",
-      `The provider answered ${status} with a web page.`,
-      { status }
-    )
+  if (/^\s*<(?:!doctype|html|\?xml)/i.test(body.slice(0, 200))) return classifyPage(status, headers)
   if (body.trim() === "") return classifyEmptyBody(status, headers)
   const json = parsed(body)
   return classified(json === undefined ? { codes: [], message: body } : providerErrorIn(json), status, headers)
@@ -69,6 +65,19 @@ export const classifyError = (body: unknown): Failure => {
 /** The failure of a frame whose event is named `error`. */
 export const classifyErrorEvent = ({ data, event }: ProviderFrame): Failure | undefined =>
   event === "error" ? classifyError(parsed(data) ?? data) : undefined
+
+/**
+ * A web page comes from a proxy on the way, so a status that would blame the request or the model says nothing about
+ * them.
+ */
+const classifyPage = (status: number, headers: Headers): Failure => {
+  const kind = kindOfStatus(status) ?? "server"
+  const isMeant = isTransientKind(kind) || kind === "ContextTooLong" || status === 401 || status === 402
+  return failureOfKind(isMeant ? kind : "server", `The provider answered ${status} with a web page.`, {
+    status,
+    retryAfter: retryDelayIn(headers, "")
+  })
+}
 
 /** Cerebras answers a prompt that is too long with a bare 400. */
 const classifyEmptyBody = (status: number, headers: Headers): Failure =>
@@ -91,6 +100,7 @@ const kindOf = (error: ProviderError, status: number | undefined, headers: Heade
     kindOfText(textRules, error.message, status)
   if (specific !== undefined) return specific
   const kind = kindOfStatus(status) ?? kindOfCodes(error, generalErrorCodes) ?? "server"
+  if (kind === "Invalid" && concernsParameter(error.message, error.parameter)) return "Unsupported"
   const shouldRetry = headers["x-should-retry"]
   if (shouldRetry === "true" && !isTransientKind(kind)) return "server"
   // A rate limit that does not end by waiting is a limit of our account.

@@ -34,7 +34,12 @@ const openAi: Codes = {
     "unsupported_value",
     "unknown_parameter",
     // The gateway sends encrypted reasoning only to the target that made it, so another target can answer.
-    "invalid_encrypted_content"
+    "invalid_encrypted_content",
+    // The limits of images are those of the model.
+    "image_too_large",
+    "image_too_small",
+    "image_file_too_large",
+    "unsupported_image_media_type"
   ],
   Invalid: [
     "invalid_image_url",
@@ -42,10 +47,6 @@ const openAi: Codes = {
     "invalid_image_format",
     "invalid_base64_image",
     "image_parse_error",
-    "image_too_large",
-    "image_too_small",
-    "image_file_too_large",
-    "unsupported_image_media_type",
     "failed_to_download_image",
     "empty_array"
   ],
@@ -64,7 +65,6 @@ const anthropic: Codes = {
     "linked_organization_spend_limit_reached"
   ],
   ContextTooLong: ["request_too_large"],
-  Unsupported: ["not_found_error"],
   rate_limited: ["rate_limit_error", "ramp_limit_exceeded"],
   overloaded: ["overloaded_error"],
   timeout: ["timeout_error"]
@@ -75,7 +75,12 @@ const google: Codes = { rate_limited: ["RESOURCE_EXHAUSTED"] }
 /** The model wrote something that Groq's own server could not read; a second attempt may go better. */
 const groq: Codes = {
   Credentials: ["organization_restricted"],
-  Missing: ["model_decommissioned"],
+  Missing: [
+    "model_decommissioned",
+    "model_terms_required",
+    "model_permission_blocked_org",
+    "model_permission_blocked_project"
+  ],
   broken: ["tool_use_failed", "json_validate_failed", "output_parse_failed"]
 }
 
@@ -94,8 +99,9 @@ const cerebras: Codes = {
 const mistral: Codes = { rate_limited: ["rate_limited", "1300"], overloaded: ["3505"] }
 
 const together: Codes = {
-  Missing: ["model_not_available"],
-  rate_limited: ["rate_limit", "dynamic_request_limited", "dynamic_token_limited"]
+  Missing: ["model_not_available", "dedicated_endpoint_not_running"],
+  Unsupported: ["constraints_model"],
+  rate_limited: ["rate_limit", "model_rate_limit", "dynamic_request_limited", "dynamic_token_limited"]
 }
 
 const moonshot: Codes = {
@@ -105,14 +111,18 @@ const moonshot: Codes = {
   overloaded: ["engine_overloaded_error"]
 }
 
-/** `1113` is an empty balance; `1308` to `1310` are the limits and the end of a subscription. */
+/**
+ * `1110` to `1121` are about the account, and `1113` is an empty balance; `1304` is the limit of a day, and `1308` to
+ * `1310` are the limits and the end of a subscription. `1210` says that some parameter does not suit the model; faults
+ * of messages have `1213` and `1214`.
+ */
 const zai: Codes = {
-  Credentials: ["1113", "1220", "1308", "1309", "1310", "1311", "1313"],
+  Credentials: ["1110", "1111", "1112", "1113", "1121", "1220", "1304", "1308", "1309", "1310", "1311", "1313"],
   ContextTooLong: ["1261"],
   Refused: ["1301"],
   Missing: ["1211"],
-  Unsupported: ["1212"],
-  Invalid: ["1210", "1213", "1214"],
+  Unsupported: ["1210", "1212", "1215", "1221", "1222"],
+  Invalid: ["1213", "1214"],
   rate_limited: ["1302", "1303"],
   overloaded: ["1305", "1312"]
 }
@@ -134,7 +144,7 @@ const alibaba: Codes = {
 
 /** The numbers in `base_resp.status_code`, under the name of that member. */
 const miniMax: Codes = {
-  Credentials: ["base_resp.1004", "base_resp.1008", "base_resp.2049", "base_resp.2056"],
+  Credentials: ["base_resp.1004", "base_resp.1008", "base_resp.2049", "base_resp.2056", "base_resp.2061"],
   ContextTooLong: ["base_resp.1039"],
   Refused: ["base_resp.1026", "base_resp.1027"],
   rate_limited: ["base_resp.1002", "base_resp.1041", "base_resp.2045"],
@@ -143,15 +153,16 @@ const miniMax: Codes = {
   server: ["base_resp.1000", "base_resp.1013", "base_resp.1024", "base_resp.1033"]
 }
 
-/** Servers that people run themselves: llama.cpp and Text Generation Inference. */
+/** Servers that people run themselves: llama.cpp, Text Generation Inference, and the proxies LiteLLM and New API. */
 const selfHosted: Codes = {
+  Credentials: ["budget_exceeded", "insufficient_user_quota", "pre_consume_token_quota_failed"],
   ContextTooLong: ["exceed_context_size_error"],
   overloaded: ["unavailable_error", "overloaded"]
 }
 
 /** Codes that belong to no single provider. `moderation` is the one that `ErrorBody` gives to what OpenRouter flags. */
 const several: Codes = {
-  ContextTooLong: ["input_too_large"],
+  ContextTooLong: ["input_too_large", "CONTEXT_LENGTH_EXCEEDED"],
   Refused: ["moderation"],
   Missing: ["invalid_model"],
   rate_limited: ["too_many_requests"],
@@ -184,7 +195,7 @@ export const errorCodes: ReadonlyMap<string, FailureKind> = lookupTable(...Objec
 export const generalErrorCodes: ReadonlyMap<string, FailureKind> = lookupTable<FailureKind>({
   Invalid: ["invalid_request_error", "BadRequestError", "INVALID_ARGUMENT", "base_resp.2013"],
   Credentials: ["UNAUTHENTICATED", "PERMISSION_DENIED"],
-  Unsupported: ["NOT_FOUND"],
+  Unsupported: ["NOT_FOUND", "not_found_error"],
   overloaded: ["UNAVAILABLE"],
   timeout: ["DEADLINE_EXCEEDED"],
   server: ["api_error", "server_error", "InternalServerError", "internal_server_error", "INTERNAL"]

@@ -45,7 +45,7 @@ it("classifies the errors of every vendor by code, text and status", () => {
     [400, reported("The server is currently experiencing high demand"), "overloaded"],
     [429, { message: "Requests rate limit exceeded" }, "rate_limited"],
     [429, { object: "error", message: "Service tier capacity exceeded for this model.", code: "3505" }, "overloaded"],
-    [422, { detail: [{ loc: ["body", "user"], msg: "Extra inputs are not permitted" }] }, "Invalid"],
+    [422, { detail: [{ loc: ["body", "user"], msg: "Extra inputs are not permitted" }] }, "Unsupported"],
     [409, reported("conflict"), "server"],
     [498, reported("x"), "overloaded"],
     [500, "not json", "server"],
@@ -63,6 +63,45 @@ it("classifies the errors of every vendor by code, text and status", () => {
   ]
   for (const [status, body, expected] of cases)
     assert.strictEqual(failureTag(failure(status, body)), expected, `${status} ${JSON.stringify(body)}`)
+})
+
+it("takes an objection to a parameter, in any words, for a limit of this target", () => {
+  const cases: ReadonlyArray<readonly [string, string | null, string]> = [
+    ["Not like this", "reasoning_effort", "Unsupported"],
+    ["Not like this", "response_format.json_schema.schema", "Unsupported"],
+    ["Not like this", "store", "Unsupported"],
+    ["Not like this", "messages[0].content", "Invalid"],
+    ["Not like this", "tools[0].function.name", "Invalid"],
+    ["Not like this", null, "Invalid"],
+    ["temperature: outside of what we like", null, "Unsupported"],
+    ["tool_choice: we would rather choose ourselves", null, "Unsupported"],
+    ["The thinking budget of 12 is bad", null, "Unsupported"],
+    ["messages.3: a tool named get_temperature has no result", null, "Invalid"],
+    ["'messages' must contain the word 'json' to use 'response_format' of type 'json_object'.", null, "Invalid"]
+  ]
+  for (const [message, param, expected] of cases)
+    for (const status of [400, 422]) {
+      const body = { error: { message, param, type: "invalid_request_error" } }
+      assert.strictEqual(failureTag(failure(status, body)), expected, `${status} ${message} ${param}`)
+    }
+})
+
+it("believes the status of a web page only where it cannot be about the request or the model", () => {
+  const page = "<!DOCTYPE html><html><head><title>Not here</title></head></html>"
+  const cases = new Map([
+    [400, "server"],
+    [401, "Credentials"],
+    [403, "server"],
+    [404, "server"],
+    [413, "ContextTooLong"],
+    [429, "rate_limited"],
+    [502, "server"],
+    [503, "overloaded"],
+    [504, "timeout"]
+  ])
+  for (const [status, expected] of cases) assert.strictEqual(failureTag(failure(status, page)), expected, `${status}`)
+  const { reason } = failure(429, page, { "retry-after": "30" })
+  assert.isTrue(reason._tag === "Transient" && Duration.toMillis(reason.retryAfter ?? Duration.zero) === 30_000)
 })
 
 it("gives every code one meaning, whichever provider sends it", () => {
