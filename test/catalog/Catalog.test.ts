@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Redacted, Result } from "effect"
 
 import { Catalog, loadCatalog, type CatalogSources } from "../../src/catalog/Catalog.ts"
-import { type Model, servesTier } from "../../src/catalog/Model.ts"
+import { canStream, type Model, servesTier, type UsedFeatures } from "../../src/catalog/Model.ts"
 import type { Provider } from "../../src/catalog/Provider.ts"
 import { providerId } from "../../src/domain/Ids.ts"
 
@@ -72,6 +72,23 @@ describe("Catalog", () => {
         assert.isTrue(price.rates.input > 0n && price.rates.cacheRead <= price.rates.input, model.id)
       }
     }
+  })
+
+  it("knows which endpoints refuse to stream JSON, alone or beside tools", () => {
+    const streams = (model: string, provider: string, used: Partial<UsedFeatures>): boolean => {
+      const endpoint = shipped.models.get(model)?.endpoints.find(({ id }) => id === `${provider}/${model}`)
+      if (endpoint === undefined) return assert.fail(`${model} at ${provider} is not shipped`)
+      return canStream(endpoint, { json_object: false, json_schema: false, tools: false, ...used })
+    }
+    for (const model of ["gpt-oss-120b", "gpt-oss-20b", "llama-3.3-70b-versatile", "qwen3.8-27b"]) {
+      assert.isTrue(streams(model, "groq", { tools: true }), model)
+      assert.isFalse(streams(model, "groq", { json_object: true }), model)
+    }
+    assert.isFalse(streams("gpt-oss-120b", "groq", { json_schema: true }))
+    assert.isTrue(streams("gpt-oss-120b", "cerebras", { json_schema: true }))
+    assert.isTrue(streams("gpt-oss-120b", "cerebras", { json_object: true }))
+    assert.isFalse(streams("gpt-oss-120b", "cerebras", { json_object: true, tools: true }))
+    assert.isTrue(streams("kimi-k3", "moonshotai", { json_schema: true, tools: true }))
   })
 
   it("never rates a model lower at a higher reasoning tier", () => {

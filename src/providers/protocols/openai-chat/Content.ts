@@ -5,6 +5,7 @@
 import {
   type AssistantMessage,
   type Cacheable,
+  type ChatRequest,
   type ContentPart,
   type Message,
   type TextPart,
@@ -195,10 +196,17 @@ const mediaOfResults = (
   return [{ role: "user", content: contentOf(context, [{ type: "text", text: toolMediaIntroduction }, ...media]) }]
 }
 
+/** True for an object beside tools where the server would refuse its JSON mode. */
+export const asksInWords = ({ responseFormat, tools }: ChatRequest, dialect: Dialect): boolean =>
+  responseFormat.type === "json_object" && tools.length > 0 && !dialect.jsonModeBesideTools
+
 /** Asks for a format in a sentence, if the server has no parameter for it or insists on the word JSON. */
 const formatInstruction = (context: MessageContext): ReadonlyArray<OpenAiMessage> => {
   const { messages, responseFormat } = context.call.request
   if (responseFormat.type === "text") return []
-  const needed = responseFormat.type === "json_schema" ? !context.dialect.jsonSchema : lacksWordJson(messages)
+  const needed =
+    responseFormat.type === "json_schema"
+      ? !context.dialect.jsonSchema
+      : lacksWordJson(messages) || asksInWords(context.call.request, context.dialect)
   return needed ? [instructionMessage(context, instructionOf(responseFormat))] : []
 }

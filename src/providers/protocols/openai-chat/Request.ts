@@ -15,7 +15,7 @@ import { affinityHeaders, promptCacheKey, promptCacheRetention } from "../shared
 import { openAiEffort, type Thinking, thinkingOf } from "../shared/request/Thinking.ts"
 import { unsupportedFailure } from "../shared/request/UnsupportedFeatures.ts"
 import type { OpenRouterReasoning, RequestBody } from "./Body.ts"
-import { messagesOf } from "./Content.ts"
+import { asksInWords, messagesOf } from "./Content.ts"
 
 /** The HTTP request, or an `Unsupported` failure if the model or the server cannot do what it asks. */
 export const encode = (call: WireCall): Result.Result<WireRequest<RequestBody>, Failure> => {
@@ -80,8 +80,9 @@ const toolChoice = ({ toolChoice: choice }: ChatRequest, dialect: Dialect): Requ
   return choice === "none" ? "none" : undefined
 }
 
-const responseFormat = ({ responseFormat: format }: ChatRequest, dialect: Dialect): RequestBody["response_format"] => {
-  if (format.type === "text") return undefined
+const responseFormat = (request: ChatRequest, dialect: Dialect): RequestBody["response_format"] => {
+  const { responseFormat: format } = request
+  if (format.type === "text" || asksInWords(request, dialect)) return undefined
   if (format.type === "json_object" || !dialect.jsonSchema) return { type: "json_object" }
   const { description, name, schema, strict } = format
   return { type: "json_schema", json_schema: { name, description, schema, strict } }

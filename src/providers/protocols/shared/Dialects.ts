@@ -53,6 +53,8 @@ export interface Dialect {
   readonly emptyContent: null | ""
   /** The server enforces a JSON Schema; elsewhere a sentence asks for it. */
   readonly jsonSchema: boolean
+  /** False where JSON mode is refused beside tools: then a sentence asks for an object. */
+  readonly jsonModeBesideTools: boolean
   /** The server knows what a model said in refusing, as a member of its message. */
   readonly refusals: boolean
   /**
@@ -97,6 +99,7 @@ const generic: Dialect = {
   requestsToolStream: false,
   emptyContent: "",
   jsonSchema: true,
+  jsonModeBesideTools: true,
   refusals: false,
   roleOrder: "any",
   audio: { shape: "object", formats: ["wav", "mp3"] },
@@ -142,7 +145,8 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
     ...vendor,
     maxTokens: "max_completion_tokens",
     effort: "levels and none",
-    reasoningSwitch: "include_reasoning"
+    reasoningSwitch: "include_reasoning",
+    jsonModeBesideTools: false
   },
   mistral: {
     ...vendor,
@@ -174,7 +178,13 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
     promptCacheKey: true,
     affinity: { header: "x-session-affinity" }
   },
-  cerebras: { ...vendor, maxTokens: "max_completion_tokens", reasoningEcho: "reasoning", penalties: "never" },
+  cerebras: {
+    ...vendor,
+    maxTokens: "max_completion_tokens",
+    reasoningEcho: "reasoning",
+    jsonModeBesideTools: false,
+    penalties: "never"
+  },
   moonshot: {
     ...vendor,
     thinkingSwitch: "thinking",

@@ -198,6 +198,19 @@ it("refuses what the model or the server cannot do", () => {
   assert.strictEqual(outcome(schema, { structuredOutput: false }), "Unsupported")
 })
 
+it("asks for JSON in words where JSON mode is refused beside tools [openai-chat: json_object, tools]", () => {
+  const tools = [{ name: "f", parameters: {} }]
+  const sent = (dialect: DialectName, over: Partial<ChatRequest>) =>
+    bodyOf(openAiChat, callOf({ dialect, request: { responseFormat: { type: "json_object" }, ...over } }))
+  for (const dialect of ["groq", "cerebras"] as const) {
+    const beside = sent(dialect, { tools, messages: [user("Give me JSON.")] })
+    assert.notProperty(beside, "response_format", dialect)
+    assert.include(JSON.stringify(beside["messages"]), "one JSON object and nothing else", dialect)
+    assert.deepStrictEqual(sent(dialect, {})["response_format"], { type: "json_object" }, dialect)
+  }
+  assert.deepStrictEqual(sent("openai", { tools })["response_format"], { type: "json_object" })
+})
+
 describe("a second request of a conversation", () => {
   const reply = {
     content: "so",
