@@ -27,6 +27,8 @@ export interface LimitedCall<Call, A, R> {
   readonly run: (call: Call) => Effect.Effect<A, Failure, R>
   /** The limitation that a failure of this call shows, if it shows one. */
   readonly limitationIn: (failure: Failure, call: Call) => Limitation | undefined
+  /** What is to be done about a failure that shows none. */
+  readonly onFailure: (failure: Failure, call: Call) => Effect.Effect<void>
 }
 
 /** How long a limitation is remembered. */
@@ -62,12 +64,16 @@ export const makeAccountLimitations = (): AccountLimitations => {
     )
   })
 
-  const callWithin = <Call, A, R>(target: Target, { limitationIn, prepare, run }: LimitedCall<Call, A, R>) => {
+  const callWithin = <Call, A, R>(
+    target: Target,
+    { limitationIn, onFailure, prepare, run }: LimitedCall<Call, A, R>
+  ) => {
     const attempt = (knownLimitations: ReadonlySet<Limitation>): Effect.Effect<A, Failure, R> =>
       Effect.flatMap(prepare(knownLimitations), (call) =>
         Effect.catch(run(call), (failure) => {
           const limitation = limitationIn(failure, call)
-          if (limitation === undefined || knownLimitations.has(limitation)) return Effect.fail(failure)
+          if (limitation === undefined || knownLimitations.has(limitation))
+            return Effect.andThen(onFailure(failure, call), Effect.fail(failure))
           return Effect.tap(attempt(new Set([...knownLimitations, limitation])), () => remember(target, limitation))
         })
       )
@@ -94,9 +100,13 @@ const unknownPath =
 /** What a 404 is about when the path is right. */
 const knownPath = /\b(?:models?|deployments?|items?|engines?|organization|project)\b/i
 
+/** True for an error that says in words that the server does not have the path. */
+export const namesUnknownPath = ({ message }: Failure): boolean => unknownPath.test(message)
+
 /** True for an error that says that the server does not have the path, rather than the model. */
-export const isPathMissing = ({ message, reason, status }: Failure): boolean => {
-  if (unknownPath.test(message)) return true
+export const isPathMissing = (failure: Failure): boolean => {
+  const { message, reason, status } = failure
+  if (namesUnknownPath(failure)) return true
   if (status !== 404 && status !== 405 && status !== 501) return false
   return !(reason._tag === "Unsupported" && reason.isModelMissing === true) && !knownPath.test(message)
 }

@@ -20,6 +20,7 @@ import { type Limitation, makeAccountLimitations, isPathMissing } from "./Accoun
 import * as ChatTranscription from "./ChatTranscription.ts"
 import * as EventPull from "./EventPull.ts"
 import { conforming } from "./JsonAnswer.ts"
+import { makeNotFoundLog } from "./NotFoundLog.ts"
 import type { Target } from "./Target.ts"
 
 export interface ChatCallInput {
@@ -105,6 +106,7 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
   const catalog = yield* Catalog
   const transport = yield* HttpTransport
   const limitations = makeAccountLimitations()
+  const notFound = makeNotFoundLog()
   const { accountFor, prepare } = preparationOf(catalog, protocols)
 
   const completed = Effect.fnUntraced(function* ({ call, exchange, protocol }: PreparedCall) {
@@ -114,12 +116,13 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
     return yield* Effect.fromResult(conforming(events, call.request.responseFormat))
   })
 
-  const complete = (target: Target, input: ChatCallInput) =>
-    limitations.callWithin(target, {
-      prepare: (known) => prepare(target, input, false, known),
-      run: completed,
-      limitationIn
-    })
+  const onFailure = (failure: Failure, { call, exchange }: PreparedCall) =>
+    notFound.report({ account: exchange.account, path: exchange.wire.path, upstream: call.upstream }, failure)
+
+  const complete = (target: Target, input: ChatCallInput) => {
+    const prepared = (known: ReadonlySet<Limitation>) => prepare(target, input, false, known)
+    return limitations.callWithin(target, { prepare: prepared, run: completed, limitationIn, onFailure })
+  }
 
   const opened = Effect.fnUntraced(function* (prepared: PreparedCall) {
     const { call, exchange, protocol } = prepared
@@ -133,12 +136,10 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
     return yield* inOnePiece(events)
   })
 
-  const stream = (target: Target, input: ChatCallInput) =>
-    limitations.callWithin(target, {
-      prepare: (known) => prepare(target, input, true, known),
-      run: opened,
-      limitationIn
-    })
+  const stream = (target: Target, input: ChatCallInput) => {
+    const prepared = (known: ReadonlySet<Limitation>) => prepare(target, input, true, known)
+    return limitations.callWithin(target, { prepare: prepared, run: opened, limitationIn, onFailure })
+  }
 
   const open = (target: Target, input: ChatCallInput) =>
     (canStream(target.endpoint, usedFeatures(input.request))
@@ -157,9 +158,10 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
       const account = yield* accountFor(target)
       const { decode, encode, failure } = transcriptionProtocols[protocol]
       const wire = encode({ request, upstream, dialect: account.provider.dialect })
-      return yield* Effect.flatMap(transport.json({ account, wire, failure }), (body) =>
-        Effect.fromResult(decode(body))
+      const body = yield* Effect.tapError(transport.json({ account, wire, failure }), (error) =>
+        notFound.report({ account, path: wire.path, upstream }, error)
       )
+      return yield* Effect.fromResult(decode(body))
     }
     const events = yield* complete(target, { request: yield* chatRequest, inlined: chatRequest })
     return yield* Effect.fromResult(ChatTranscription.transcriptOf(events))
