@@ -39,10 +39,10 @@ export const chatProtocolNames = [
 export type ChatProtocolName = (typeof chatProtocolNames)[number]
 
 /** Protocols for transcription only. */
-export const transcriptionProtocolNames = ["openai-transcription"] as const
+const transcriptionProtocolNames = ["openai-transcription"] as const
 export type TranscriptionProtocolName = (typeof transcriptionProtocolNames)[number]
 
-export const protocolNames = [...chatProtocolNames, ...transcriptionProtocolNames] as const
+const protocolNames = [...chatProtocolNames, ...transcriptionProtocolNames] as const
 export type ProtocolName = (typeof protocolNames)[number]
 
 /** True for protocols that cannot carry a conversation. */

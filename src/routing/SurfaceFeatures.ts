@@ -7,7 +7,7 @@ import { kindNumber } from "./Characters.ts"
 import type { TextFeatures } from "./TextFeatures.ts"
 
 /** The weights have one input for each, in this order. The features named `prose…` follow from those before them. */
-export const surfaceFeatureNames = [
+const surfaceFeatureNames = [
   "length",
   "wordLength",
   "digits",

@@ -9,7 +9,7 @@ import type { Failure } from "../../domain/Failure.ts"
 import { type OptionalExtra, scopeOfExtra } from "../protocols/shared/request/OptionalExtras.ts"
 import type { Target } from "./Target.ts"
 
-/** `no Responses API`: the models of the account are spoken to by chat completions. */
+/** `no Responses API`: the models of the account are called through chat completions. */
 export type Limitation = OptionalExtra | "no Responses API"
 
 export interface AccountLimitations {
@@ -91,19 +91,19 @@ const isOfAccount = (limitation: Limitation): boolean =>
 
 const messageOf = (limitation: Limitation): string =>
   limitation === "no Responses API"
-    ? "The server of a provider has no Responses API; its models are asked by chat completions."
+    ? "The server of a provider has no Responses API; its models are called through chat completions."
     : "A provider refuses our account an optional extra; requests are sent without it."
 
-/** How servers say that they do not know the path. */
+/** Texts with which servers report an unknown path. */
 const unknownPath =
   /unexpected endpoint or method|invalid url \(|unknown request url|cannot post \/|no route matched|page not found/i
 /** What a 404 is about when the path is right. */
 const knownPath = /\b(?:models?|deployments?|items?|engines?|organization|project)\b/i
 
-/** True for an error that says in words that the server does not have the path. */
+/** True for an error whose text reports an unknown path. */
 export const namesUnknownPath = ({ message }: Failure): boolean => unknownPath.test(message)
 
-/** True for an error that says that the server does not have the path, rather than the model. */
+/** True for an error that means that the server does not have the path, rather than the model. */
 export const isPathMissing = (failure: Failure): boolean => {
   const { message, reason, status } = failure
   if (namesUnknownPath(failure)) return true

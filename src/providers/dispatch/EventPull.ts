@@ -68,7 +68,7 @@ const readToEnd = (frames: Pull.Pull<unknown, Failure>) =>
 export const afterFirstOutput = Effect.fnUntraced(function* (events: EventPull) {
   const held: Array<CompletionEvent> = []
   while (!held.some((event) => isOutput(event) || isFinish(event))) {
-    if (held.length > maxHeldEvents) return yield* broken("The provider streams without saying anything.")
+    if (held.length > maxHeldEvents) return yield* broken("The provider streams events without any output.")
     const packet = yield* Pull.catchDone(events, () => incomplete)
     for (const event of packet) held.push(event)
   }

@@ -56,7 +56,7 @@ export const makeNotFoundLog = (): NotFoundLog => {
   }
 }
 
-/** The probable cause of a failure that says that something is not there; `undefined` for any other failure. */
+/** The probable cause of a failure that reports something missing; `undefined` for any other failure. */
 export const notFoundCause = (call: FailedCall, failure: Failure): NotFoundCause | undefined => {
   const { provider } = call.account
   if (namesModel(call, failure)) {
@@ -80,7 +80,7 @@ const namesModel = ({ path, upstream }: FailedCall, failure: Failure): boolean =
   return /\bmodels?\b|\bdeployments?\b/i.test(message) || path.includes(upstream)
 }
 
-/** A text that says no more than that nothing was found. */
+/** A text that holds no more than that nothing was found. */
 const bareText = /^(?:[\w ]*not found\b.{0,40}|method not allowed|the provider answered 40[45] without a reason)\.?$/i
 
 const isMissingPath = (failure: Failure): boolean =>

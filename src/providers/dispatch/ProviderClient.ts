@@ -184,7 +184,7 @@ const usedFeatures = ({ responseFormat, tools }: ChatRequest): UsedFeatures => (
 
 const switchedOff = new Failure({ reason: { _tag: "Credentials" }, message: "The provider is not switched on." })
 
-/** A new word of a provider is answered as well as can be guessed, and the table should learn it. */
+/** A new word of a provider is answered as well as can be guessed, and belongs into the table. */
 const logUnknownReason = ({ origin }: WireCall, events: ReadonlyArray<CompletionEvent>): Effect.Effect<void> => {
   const finish = events.find((event) => event.type === "finish")
   return finish?.unknownWord === undefined

@@ -108,7 +108,7 @@ layer(testLayer, { excludeTestServices: true })("A provider that", (it) => {
           if (outcome._tag === "Success") return assert.fail(`${protocol} found an end`)
           const failure = outcome.failure._tag === "Exhausted" ? outcome.failure.last : outcome.failure
           assert.deepInclude(failure.reason, { _tag: "Transient" })
-          return assert.match(failure.message, /in time|silent|too long|without saying anything/)
+          return assert.match(failure.message, /in time|silent|too long|without any output/)
         })
       )
     )

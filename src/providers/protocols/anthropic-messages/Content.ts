@@ -19,7 +19,7 @@ import { argumentsIn, isBlank } from "../shared/Field.ts"
 import { type SignedThinking, signedThinkingFrom } from "../shared/ReasoningDetails.ts"
 import { breakpoints, ephemeral, type EphemeralCacheControl } from "../shared/request/CacheBreakpoints.ts"
 import { instructionOf } from "../shared/request/ResponseFormats.ts"
-import { inPlaces } from "../shared/request/ThinkingPlaces.ts"
+import { interleaved } from "../shared/request/ThinkingPositions.ts"
 import {
   alternatingTurns,
   continuePrompt,
@@ -132,7 +132,7 @@ const assistantBlocks = (
   { call, marks, wireId }: MessageContext,
   message: AssistantMessage
 ): ReadonlyArray<ContentBlock> =>
-  inPlaces<ContentBlock>(message, signedThinkingFrom(call.origin, message), {
+  interleaved<ContentBlock>(message, signedThinkingFrom(call.origin, message), {
     thinking: thinkingBlock,
     text: (text, part, isEnd) =>
       isBlank(text) ? [] : [{ type: "text", text, cache_control: isEnd ? marks.get(part) : undefined }],

@@ -19,7 +19,7 @@ import { argumentsIn, isBlank } from "../shared/Field.ts"
 import { type SignedThinking, signedThinkingFrom } from "../shared/ReasoningDetails.ts"
 import { automaticBreakpoint, type CacheBreakpoints } from "../shared/request/CacheBreakpoints.ts"
 import { instructionOf } from "../shared/request/ResponseFormats.ts"
-import { inPlaces } from "../shared/request/ThinkingPlaces.ts"
+import { interleaved } from "../shared/request/ThinkingPositions.ts"
 import {
   alternatingTurns,
   continuePrompt,
@@ -154,7 +154,7 @@ const imageBlocks = (url: string): ReadonlyArray<ImageBlock> => {
 const assistantBlocks = (context: MessageContext, message: AssistantMessage): ReadonlyArray<ContentBlock> => {
   const { call, pointAfter, wireId } = context
   if (message.toolCalls.length === 0 && message.content.every(({ text }) => isBlank(text))) return []
-  return inPlaces<ContentBlock>(message, signedThinkingFrom(call.origin, message), {
+  return interleaved<ContentBlock>(message, signedThinkingFrom(call.origin, message), {
     thinking: reasoningBlock,
     text: (text, part, isEnd) => (isBlank(text) ? [] : [{ text }, ...(isEnd ? pointAfter(part) : [])]),
     call: (tool) => [

@@ -4,7 +4,7 @@
  * up to its end. If the client has changed that text, the signature is not sent.
  */
 import type { AssistantMessage, ReasoningDetail } from "../../../domain/Conversation.ts"
-import { blockId, detailsFrom, sealOf, signedThinkingFrom } from "../shared/ReasoningDetails.ts"
+import { detailsFrom, signedTextHash, signedThinkingFrom, substituteDetailId } from "../shared/ReasoningDetails.ts"
 import { digest } from "../shared/request/WireIds.ts"
 import type { GeminiTextPart } from "./Body.ts"
 
@@ -14,7 +14,10 @@ const format = "google-gemini-v1"
 export const thoughtDetail = (text: string, signature: string | undefined, index: number): ReasoningDetail => ({
   type: "reasoning.text",
   text,
-  ...(signature !== undefined && { signature, id: blockId({ text: 0, calls: 0 }, { seal: sealOf(text) }) }),
+  ...(signature !== undefined && {
+    signature,
+    id: substituteDetailId({ text: 0, calls: 0 }, { textHash: signedTextHash(text) })
+  }),
   format,
   index
 })

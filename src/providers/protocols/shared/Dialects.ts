@@ -55,7 +55,7 @@ export interface Dialect {
   readonly jsonSchema: boolean
   /** False where JSON mode is refused beside tools: then a sentence asks for an object. */
   readonly jsonModeBesideTools: boolean
-  /** The server knows what a model said in refusing, as a member of its message. */
+  /** The server knows the text of a refusal as a member of its message. */
   readonly refusals: boolean
   /**
    * `strict`: instructions stand at the start, the last message is the user's or a tool's, and an assistant's stands

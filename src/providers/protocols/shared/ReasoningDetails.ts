@@ -43,45 +43,53 @@ const ownDetails = (origin: string, message: AssistantMessage): ReadonlyArray<Re
   })
 
 /** Where in an answer a block of thinking stands. */
-export interface ThinkingPlace {
+export interface ThinkingPosition {
   /** Characters of text before it. */
   readonly text: number
   /** Tool calls before it. */
   readonly calls: number
 }
 
-/** What the gateway writes into the id of a block that has none: its place, and what its signature belongs to. */
-export const blockId = (place: ThinkingPlace, mark: { readonly data?: unknown; readonly seal?: string }): string => {
-  const at = place.text === 0 && place.calls === 0 ? "" : `@${place.text}.${place.calls}`
-  const seal = mark.seal === undefined ? "" : `~${mark.seal}`
-  if (mark.data !== undefined) return `${separator}${shortHash(String(mark.data))}${at}`
-  return at === "" && seal === "" ? "" : `${separator}${at}${seal}`
+/** What the id of a block without a native one holds beside the position. */
+interface DetailContent {
+  /** What only the model can read. */
+  readonly data?: unknown
+  /** The hash of the text that the signature is for. */
+  readonly textHash?: string
 }
 
-const blockIdPattern = /^#(?:[0-9a-f]{16})?(?:@(\d{1,9})\.(\d{1,6}))?(?:~(\w+))?$/
+/** The id that the gateway gives a block which has none: its position, and the hash of what it holds or signs. */
+export const substituteDetailId = (position: ThinkingPosition, { data, textHash }: DetailContent): string => {
+  const at = position.text === 0 && position.calls === 0 ? "" : `@${position.text}.${position.calls}`
+  const signed = textHash === undefined ? "" : `~${textHash}`
+  if (data !== undefined) return `${separator}${shortHash(String(data))}${at}`
+  return at === "" && signed === "" ? "" : `${separator}${at}${signed}`
+}
 
-/** Tells a text from every other; goes into the id of the piece that has the signature. */
-export const sealOf = (text: string): string => shortHash(text)
+const substituteIdPattern = /^#(?:[0-9a-f]{16})?(?:@(\d{1,9})\.(\d{1,6}))?(?:~(\w+))?$/
+
+/** The hash of a signed text, which goes into the id of the piece that has the signature. */
+export const signedTextHash = (text: string): string => shortHash(text)
 
 const shortHash = (text: string): string => hash("sha256", text, "hex").slice(0, 16)
 
 /** A block of thinking as Anthropic's and Bedrock's models make it: signed text, or data that only they can read. */
 export type SignedThinking =
-  | { readonly type: "text"; readonly text: string; readonly signature: string; readonly place: ThinkingPlace }
-  | { readonly type: "redacted"; readonly data: string; readonly place: ThinkingPlace }
+  | { readonly type: "text"; readonly text: string; readonly signature: string; readonly position: ThinkingPosition }
+  | { readonly type: "redacted"; readonly data: string; readonly position: ThinkingPosition }
 
 /**
  * The thinking in a message that `origin` accepts back. Text without a signature is refused, and so is a signature
  * beside another text than it was made for, so both are left out. Clients that join pieces may drop the id with the
- * seal; then there must at least be a text.
+ * hash; then there must at least be a text.
  */
 export const signedThinkingFrom = (origin: string, message: AssistantMessage): ReadonlyArray<SignedThinking> =>
   ownDetails(origin, message).flatMap(({ data, id, signature, text, type }): ReadonlyArray<SignedThinking> => {
-    const [, textBefore, callsBefore, seal] = blockIdPattern.exec(id) ?? []
-    const place = { text: Number(textBefore ?? 0), calls: Number(callsBefore ?? 0) }
-    if (type === "reasoning.encrypted" && typeof data === "string") return [{ type: "redacted", data, place }]
+    const [, textBefore, callsBefore, textHash] = substituteIdPattern.exec(id) ?? []
+    const position = { text: Number(textBefore ?? 0), calls: Number(callsBefore ?? 0) }
+    if (type === "reasoning.encrypted" && typeof data === "string") return [{ type: "redacted", data, position }]
     if (type !== "reasoning.text" || typeof signature !== "string") return []
     const signed = asText(text) ?? ""
-    const isWhole = seal === undefined ? signed !== "" : seal === sealOf(signed)
-    return isWhole ? [{ type: "text", text: signed, signature, place }] : []
+    const isWhole = textHash === undefined ? signed !== "" : textHash === signedTextHash(signed)
+    return isWhole ? [{ type: "text", text: signed, signature, position }] : []
   })

@@ -1,7 +1,7 @@
 /**
  * Makes a `Failure` of what a provider reports: an error status, an error inside a success, or an error event of a
- * stream. The order of what decides is the same for all of them: the few texts that say more than their code, a code
- * with one meaning, the other texts, the status, and last the types that say no more than a status does. What only its
+ * stream. The order of what decides is the same for all of them: the few texts that mean more than their code, a code
+ * with one meaning, the other texts, the status, and last the types that mean no more than a status does. What only its
  * status calls invalid is so for this target alone, if it is about a parameter. The message is the provider's own,
  * without anything that looks like a key.
  */
@@ -67,7 +67,7 @@ export const classifyErrorEvent = ({ data, event }: ProviderFrame): Failure | un
   event === "error" ? classifyError(parsed(data) ?? data) : undefined
 
 /**
- * A web page comes from a proxy on the way, so a status that would blame the request or the model says nothing about
+ * A web page comes from a proxy on the way, so a status that would blame the request or the model means nothing about
  * them.
  */
 const classifyPage = (status: number, headers: Headers): Failure => {
@@ -121,7 +121,7 @@ const kindOfText = (
   status: number | undefined
 ): FailureKind | undefined => rules.find((rule) => countsAt(rule, status) && rule.pattern.test(message))?.kind
 
-/** An error without a status is inside a success: only its text tells what it is. */
+/** An error without a status is inside a success: only its text shows what it is. */
 const countsAt = ({ exceptAt, statuses }: TextRule, status: number | undefined): boolean =>
   status === undefined || (exceptAt?.includes(status) !== true && (statuses === undefined || statuses.includes(status)))
 

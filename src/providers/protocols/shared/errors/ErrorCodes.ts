@@ -113,7 +113,7 @@ const moonshot: Codes = {
 
 /**
  * `1110` to `1121` are about the account, and `1113` is an empty balance; `1304` is the limit of a day, and `1308` to
- * `1310` are the limits and the end of a subscription. `1210` says that some parameter does not suit the model; faults
+ * `1310` are the limits and the end of a subscription. `1210` means that some parameter does not suit the model; faults
  * of messages have `1213` and `1214`.
  */
 const zai: Codes = {
@@ -189,8 +189,8 @@ export const errorCodesByProvider: { readonly [provider: string]: Codes } = {
 export const errorCodes: ReadonlyMap<string, FailureKind> = lookupTable(...Object.values(errorCodesByProvider))
 
 /**
- * Codes that say no more than a status does. They decide only where the error has no status: a refused key is a refused
- * key also when its type is `api_error`.
+ * Codes that mean no more than a status does. They decide only where the error has no status: a refused key is a
+ * refused key also when its type is `api_error`.
  */
 export const generalErrorCodes: ReadonlyMap<string, FailureKind> = lookupTable<FailureKind>({
   Invalid: ["invalid_request_error", "BadRequestError", "INVALID_ARGUMENT", "base_resp.2013"],

@@ -9,7 +9,7 @@ export interface TextRule {
   readonly kind: FailureKind
   /** The statuses the rule is limited to. An error inside a success has no status, and every rule applies to it. */
   readonly statuses?: ReadonlyArray<number>
-  /** The statuses that say more than the text does. */
+  /** The statuses that mean more than the text does. */
   readonly exceptAt?: ReadonlyArray<number>
 }
 
@@ -23,7 +23,7 @@ const accountOrRate = [401, 402, 403, 429]
 const anyOf = (...patterns: ReadonlyArray<RegExp>): RegExp =>
   new RegExp(patterns.map((pattern) => pattern.source).join("|"), "i")
 
-/** Texts that say more than the code beside them. They decide before any code does. */
+/** Texts that mean more than the code beside them. They decide before any code does. */
 export const decisiveTextRules: ReadonlyArray<TextRule> = [
   // A single request beyond the limit of a minute. Its code is that of a rate limit, but no wait makes it fit.
   { pattern: /request too large .{0,200}tokens per min/i, kind: "ContextTooLong" },
@@ -130,7 +130,7 @@ export const textRules: ReadonlyArray<TextRule> = [
       /content blocks are expected to be either|tool choice requires|requires --\w/,
       /max_tokens.{0,40}(?:too large|> \d)|maximum (?:allowed )?(?:number of )?(?:output )?tokens .{0,60}exceed/,
       /(?:grammar|schema) .{0,40}too (?:large|complex)|too many states for serving|payload size exceeds/,
-      // Servers say this of files that are no audio, but also of long files and of codecs that other models take.
+      // Servers answer this to files that are no audio, but also of long files and of codecs that other models take.
       /audio (?:file|input) (?:might be corrupted|could not be decoded)/
     ),
     kind: "Unsupported",
@@ -186,7 +186,7 @@ const parameterNames = anyOf(
   /\bservice_tier|\bstream_options|\b(?:non-)?stream(?:ing)? (?:calls|mode|=|parameter)|\bmaxoutputtokens\b/
 )
 
-/** Members of a request that a provider names as the parameter at fault, and that few words of its text would tell. */
+/** Members of a request that a provider names as the parameter at fault, and whose names are common words. */
 const parameters = /^(?:audio|include|metadata|modalities|prediction|seed|stop|store|stream|text|user)\b/
 
 /** True for an error about a parameter that the gateway has found to be valid. */

@@ -19,7 +19,7 @@ const noSampling: Sampling = {
 }
 
 /**
- * What the client set, as far as the model accepts it beside `thinking`. `unset` says what a model that can reason does
+ * What the client set, as far as the model accepts it beside `thinking`. `unset` is what a model that can reason does
  * when the request leaves that open.
  */
 export const acceptedSampling = (

@@ -78,7 +78,7 @@ const missingResult = ({ id }: ToolCall): ToolMessage => ({
   content: [{ type: "text", text: missingToolResult }]
 })
 
-/** The same messages for providers that know no refusals: what a model said in refusing is a part of its text. */
+/** The same messages for providers that know no refusals: the text of a refusal is a part of its content. */
 export const withRefusalsAsText = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> =>
   messages.map((message) => {
     if (message.role !== "assistant" || !message.refusal) return message

@@ -18,7 +18,7 @@ interface IdRule {
 }
 
 /** Which ids a provider accepts, and what becomes of the others. */
-export const idRules = {
+const idRules = {
   /** OpenAI: at most 40 characters. */
   short: { accepts: /^[^]{1,40}$/, rewrite: (id, attempt) => `call_${digest(`${attempt}${id}`, 24)}` },
   /** Mistral: exactly nine letters or digits. */

@@ -11,7 +11,7 @@ import { broken, type Failure } from "../../../../domain/Failure.ts"
 import type { Usage } from "../../../../domain/Usage.ts"
 import type { WireCall } from "../../Protocol.ts"
 import { isJsonObject } from "../Field.ts"
-import { blockId, sealOf, stampOrigin, type ThinkingPlace } from "../ReasoningDetails.ts"
+import { signedTextHash, stampOrigin, substituteDetailId, type ThinkingPosition } from "../ReasoningDetails.ts"
 import { digest } from "../request/WireIds.ts"
 import { passThrough, stopAt } from "./TextFilters.ts"
 import { tokenLimit } from "./TokenLimit.ts"
@@ -151,19 +151,19 @@ const missingArguments = (toolCalls: ReadonlyArray<BuiltToolCall>): CompletionEv
 
 /** An open block of reasoning. */
 interface OpenBlock {
-  readonly place: ThinkingPlace
+  readonly position: ThinkingPosition
   text: string
 }
 
-/** `here`: the place in the answer that has been reached. */
+/** `here`: the position in the answer that has been reached. */
 const reasoningBuilder = (
   call: WireCall,
   push: (event: CompletionEvent) => void,
-  here: () => ThinkingPlace
+  here: () => ThinkingPosition
 ): ReasoningBuilder => {
   const blocks = new Map<number, OpenBlock>()
   const blockAt = (index: number): OpenBlock => {
-    const block = blocks.get(index) ?? { place: here(), text: "" }
+    const block = blocks.get(index) ?? { position: here(), text: "" }
     blocks.set(index, block)
     return block
   }
@@ -186,15 +186,15 @@ const reasoningBuilder = (
       const block = blockAt(index)
       block.text += text
       appendReasoning(text)
-      appendDetail({ type: "reasoning.text", text, id: blockId(block.place, {}), format, index })
+      appendDetail({ type: "reasoning.text", text, id: substituteDetailId(block.position, {}), format, index })
     },
     appendSignature: (signature, { format, index }) => {
-      const { place, text } = blockAt(index)
-      const id = blockId(place, { seal: sealOf(text) })
+      const { position, text } = blockAt(index)
+      const id = substituteDetailId(position, { textHash: signedTextHash(text) })
       if (signature !== "") appendDetail({ type: "reasoning.text", text: "", signature, id, format, index })
     },
     appendEncrypted: (data, { format, index }) =>
-      appendDetail({ type: "reasoning.encrypted", data, id: blockId(here(), { data }), format, index })
+      appendDetail({ type: "reasoning.encrypted", data, id: substituteDetailId(here(), { data }), format, index })
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * The finish reasons of a protocol, as a table of the words that providers use for each reason of OpenAI's. A word that
- * is in no table is read for what it says, and is `stop` when it says nothing: the answer has come to its end, and a
+ * is in no table is read for what it means, and is `stop` when that is unknown: the answer has come to its end, and a
  * client is served better by it than by an error. The event that ends the answer carries such a word, to be logged.
  */
 import type { FinishReason } from "../../../../domain/Completion.ts"
@@ -21,7 +21,7 @@ export const finishReasonTable = (
   failures: WordsByKey<FailureKind> = {}
 ): FinishReasons => ({ reasons: lookupTable(reasons), failures: lookupTable(failures) })
 
-/** What words that no table knows say of an answer. The first that matches decides. */
+/** What words that no table knows mean for an answer. The first that matches decides. */
 const hints: ReadonlyArray<readonly [RegExp, FinishReason | "failed"]> = [
   [/error|fail|malformed|cancel|abort|time_?out/i, "failed"],
   [

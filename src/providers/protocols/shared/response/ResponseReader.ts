@@ -4,7 +4,7 @@
  *
  * Every `Response.ts` has the same sections in the same order: the finish reasons, the state and how it starts, the
  * body of a plain response, one event of a stream, what the two consist of, and the end. The state of a response is one
- * object that is changed in place; `StreamReader` says why.
+ * object that is changed in place; `StreamReader` explains why.
  */
 import { Result } from "effect"
 

@@ -13,8 +13,8 @@ export interface BlockWriter<Block> {
   readonly call: (call: ToolCall) => ReadonlyArray<Block>
 }
 
-/** The content of `message` with `thinking` in its places. */
-export const inPlaces = <Block>(
+/** The content of `message` with `thinking` at its positions. */
+export const interleaved = <Block>(
   { content, toolCalls }: AssistantMessage,
   thinking: ReadonlyArray<SignedThinking>,
   write: BlockWriter<Block>
@@ -29,7 +29,7 @@ export const inPlaces = <Block>(
     callsDone = Math.max(callsDone, calls)
   }
   for (const block of thinking) {
-    upTo(block.place.text, block.place.calls)
+    upTo(block.position.text, block.position.calls)
     blocks.push(write.thinking(block))
   }
   upTo(Infinity, Infinity)
