@@ -284,6 +284,28 @@ describeWithFakeProvider("A provider's refusal", (it) => {
     })
   )
 
+  it.effect("of a parameter is not the client's while another target is left", () =>
+    Effect.gen(function* () {
+      const provider = yield* FakeProvider
+      const gateway = yield* TestGateway
+      const objections: ReadonlyArray<Json> = [
+        { message: "Not like this", type: "invalid_request_error", param: "reasoning_effort" },
+        { message: "temperature: outside of what we like", type: "invalid_request_error" },
+        { message: "At most 1 image(s) may be provided in one request.", type: "BadRequestError", code: 400 }
+      ]
+      for (const objection of objections) {
+        provider.script(Fake.error(400, objection), Fake.answers("Here."))
+        const reply = yield* gateway.chat({ messages: [user("Hello")] })
+        assert.strictEqual(reply.status, 200, JSON.stringify(objection))
+        assert.lengthOf(provider.received, 2)
+      }
+      provider.script(Fake.error(400, objections[0] ?? {}))
+      const alone = yield* gateway.chat({ model: "gpt-5-mini", messages: [user("Hello")] })
+      assert.deepStrictEqual([alone.status, alone.at("error.code")], [400, "invalid_request"])
+      assert.include(String(alone.at("error.message")), "Not like this")
+    })
+  )
+
   it.effect("by every provider names every attempt, within the limit of attempts", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider
