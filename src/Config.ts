@@ -148,7 +148,8 @@ const allSettings = Config.all({
     {
       name: "MAX_UPLOADS",
       default: "8",
-      meaning: "Audio files in memory at a time, each of up to 25 MiB, until they are transcribed; more are refused."
+      meaning:
+        "Audio files in memory at a time, up to 25 MiB each, until they are transcribed; organizations share them."
     },
     positive("MAX_UPLOADS").pipe(Config.withDefault(8))
   ),

@@ -73,6 +73,7 @@ const Chat = HttpApiGroup.make("chat")
         Errors.UnsupportedParameter,
         Errors.InsufficientCredits,
         Errors.ModelNotAllowed,
+        Errors.RequestTimeout,
         Errors.IdempotencyConflict,
         Errors.RequestTooLarge
       ]
@@ -107,6 +108,7 @@ const Audio = HttpApiGroup.make("audio")
         Errors.InvalidEndUserId,
         Errors.InsufficientCredits,
         Errors.ModelNotAllowed,
+        Errors.RequestTimeout,
         Errors.IdempotencyConflict
       ]
     }).annotateMerge(

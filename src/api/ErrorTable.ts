@@ -16,6 +16,7 @@ export const errorTable = {
   model_not_allowed: 403,
   not_found: 404,
   method_not_allowed: 405,
+  request_timeout: 408,
   conflict: 409,
   idempotency_conflict: 409,
   request_too_large: 413,
@@ -44,6 +45,7 @@ export const errorMeanings: { readonly [Code in ErrorCode]: string } = {
   model_not_allowed: "The model is not on the key's allowlist.",
   not_found: "There is no such route, model or request.",
   method_not_allowed: "The route exists, but not with this method.",
+  request_timeout: "The body stopped arriving or came too slowly. Nothing was charged.",
   conflict: "The name is taken, or the key that was to be replaced is not valid any more.",
   idempotency_conflict:
     "The `Idempotency-Key` was used with another body, or its answer was charged and cannot be sent again; " +

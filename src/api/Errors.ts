@@ -125,6 +125,14 @@ export class MethodNotAllowed extends Schema.Error<MethodNotAllowed>("MethodNotA
   static readonly of = (message: string) => new MethodNotAllowed({ error: { message } })
 }
 
+export class RequestTimeout extends Schema.Error<RequestTimeout>("RequestTimeout")(
+  body("request_timeout"),
+  status("request_timeout")
+) {
+  readonly _tag = "RequestTimeout"
+  static readonly of = (message: string) => new RequestTimeout({ error: { message } })
+}
+
 export class ResourceConflict extends Schema.Error<ResourceConflict>("ResourceConflict")(
   body("conflict"),
   status("conflict")

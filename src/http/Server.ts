@@ -18,6 +18,7 @@ import * as ChatHandlers from "./chat/ChatHandlers.ts"
 import { authorizationLayer } from "./edge/Authorization.ts"
 import * as Edge from "./edge/Edge.ts"
 import { healthHandlersLayer } from "./edge/HealthHandlers.ts"
+import { RequestBodies } from "./edge/RequestBodies.ts"
 import { generationHandlersLayer } from "./generation/GenerationHandlers.ts"
 import { modelHandlersLayer } from "./models/ModelHandlers.ts"
 
@@ -60,7 +61,7 @@ export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<Ht
     generationHandlersLayer,
     accountHandlersLayer(options),
     healthHandlersLayer
-  ).pipe(Layer.provide(authorizationLayer), Layer.merge(adminHandlersLayer))
+  ).pipe(Layer.provide(RequestBodies.layer), Layer.provide(authorizationLayer), Layer.merge(adminHandlersLayer))
   const routes = Layer.mergeAll(
     HttpApiBuilder.layer(api, { openapiPath: documentPaths.openApi }).pipe(Layer.provide(handlers)),
     // The page must not load anything from another host.

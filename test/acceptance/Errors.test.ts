@@ -17,6 +17,7 @@ import {
   FakeProvider
 } from "../support/fake-provider/FakeProvider.ts"
 import { audioPart, field } from "../support/Multipart.ts"
+import { stalledRequest } from "../support/SlowClients.ts"
 import { describeWithFakeProvider, type Reply, type Tenant, TestGateway } from "../support/TestGateway.ts"
 import { transcribe } from "../support/TranscriptionForms.ts"
 
@@ -168,6 +169,7 @@ describeWithFakeProvider("Errors", (it) => {
         model_not_allowed: gateway.chat(body, bound),
         not_found: gateway.request("GET", "/v1/nothing"),
         method_not_allowed: gateway.request("DELETE", "/v1/chat/completions"),
+        request_timeout: stalledRequest("/v1/chat/completions"),
         idempotency_conflict: gateway.chat({ ...body, temperature: 1 }, keyed),
         request_too_large: gateway.chat(JSON.stringify({ ...body, pad: "x".repeat(33 * 1024 * 1024) })),
         rate_limit_exceeded: gateway.chat(body, as(slow)),

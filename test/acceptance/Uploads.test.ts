@@ -1,17 +1,17 @@
 /**
- * Uploads as bytes on a socket: at the limits, incomplete, stuck, and more of them than the gateway accepts at a time.
+ * Uploads as bytes on a socket: at the limits, incomplete, stuck, and left by their clients.
  * On one engine only, because none of this reaches the database.
  */
 import { request as httpRequest } from "node:http"
-import { connect } from "node:net"
 
 import { assert, layer } from "@effect/vitest"
-import { Effect, Fiber, Layer } from "effect"
+import { Effect, Layer } from "effect"
 
 import { maxFileBytes } from "../../src/http/audio/TranscriptionForm.ts"
 import { maxFormBytes } from "../../src/http/audio/UploadForm.ts"
-import { as, refusal, settledBalance } from "../support/Chat.ts"
+import { eventually, refusal, settledBalance } from "../support/Chat.ts"
 import { audioPart, field, type Multipart, multipart, type PartSpec } from "../support/Multipart.ts"
+import { answerIn, openSocket, uploadHead } from "../support/SlowClients.ts"
 import { dataDirectory } from "../support/TestDatabase.ts"
 import { layerGateway, type Reply, type Tenant, TestGateway, usd } from "../support/TestGateway.ts"
 import { transcribe, transcribeWith, transcriptionPath } from "../support/TranscriptionForms.ts"
@@ -48,42 +48,6 @@ const upload = (
     )
   )
 
-interface SocketAnswer {
-  readonly text: string
-  readonly closed: boolean
-  readonly millis: number
-}
-
-/** Sends bytes over a socket, and gives what was received until the server closed it or the client hung up. */
-const overSocket = (bytes: string | Buffer, options: { readonly hangUpAfterMillis: number }) =>
-  Effect.flatMap(TestGateway, ({ url }) =>
-    Effect.promise(
-      () =>
-        new Promise<SocketAnswer>((resolve) => {
-          let text = ""
-          let closed = false
-          const began = Date.now()
-          const socket = connect({ host: "127.0.0.1", port: Number(new URL(url).port) }, () => socket.write(bytes))
-          socket.on("data", (data) => (text += data.toString()))
-          socket.on("error", () => {})
-          socket.on("end", () => (closed = true))
-          socket.on("close", () => resolve({ text, closed, millis: Date.now() - began }))
-          setTimeout(() => socket.destroy(), options.hangUpAfterMillis)
-        })
-    )
-  )
-
-const headFor = (key: string, { contentType }: Multipart, ...more: ReadonlyArray<string>) =>
-  [
-    `POST ${transcriptionPath} HTTP/1.1`,
-    "host: x",
-    `authorization: Bearer ${key}`,
-    `content-type: ${contentType}`,
-    ...more,
-    "",
-    ""
-  ].join("\r\n")
-
 const assertError = ({ status, text }: Answer, expected: number, code: string, message: RegExp) => {
   assert.strictEqual(status, expected, text.slice(0, 300))
   const { error } = JSON.parse(text)
@@ -91,12 +55,7 @@ const assertError = ({ status, text }: Answer, expected: number, code: string, m
   assert.match(error.message, message)
 }
 
-const answerIn = ({ text }: SocketAnswer): Answer => {
-  const [head = "", body = ""] = text.split("\r\n\r\n")
-  return { status: Number(head.split(" ")[1]), text: body }
-}
-
-/** Asserts that all upload slots are free, that nothing is on hold, and that nothing was charged. */
+/** Asserts that uploads are accepted, that nothing is on hold, and that nothing was charged. */
 const assertUnharmed = Effect.fnUntraced(function* (tenant: Tenant) {
   const gateway = yield* TestGateway
   assert.strictEqual(yield* gateway.lingeringHolds, 0)
@@ -196,89 +155,48 @@ layer(gateway, { excludeTestServices: true, timeout: "90 seconds" })("An upload 
     })
   )
 
-  it.effect(
-    "whose client stops sending is refused and its connection closed; other uploads get a retry-after until then",
-    () =>
-      Effect.gen(function* () {
-        const tenant = yield* (yield* TestGateway).tenant("1")
-        const form = large(5 * megabyte)
-        const begun = [
-          headFor(tenant.key, form, `content-length: ${form.body.length}`),
-          Buffer.concat([
-            Buffer.from(headFor(tenant.key, form, `content-length: ${form.body.length}`)),
-            form.body.subarray(0, megabyte)
-          ])
-        ]
-        const stuck = yield* Effect.forkChild(
-          Effect.forEach(begun, (bytes) => overSocket(bytes, { hangUpAfterMillis: 15_000 }), { concurrency: 2 })
-        )
-        yield* Effect.sleep("500 millis")
-        const refused = yield* transcribeWith({}, as(tenant))
-        assertError(refused, 429, "rate_limit_exceeded", /try again/)
-        assert.strictEqual(refused.headers.get("retry-after"), "1")
-        for (const answer of yield* Fiber.join(stuck)) {
-          assertError(answerIn(answer), 400, "invalid_request", /stopped arriving for 10 seconds/)
-          assert.match(answer.text, /^connection: close\r$/im)
-          assert.isTrue(answer.closed)
-          assert.isTrue(answer.millis > 9_500 && answer.millis < 13_000, String(answer.millis))
-        }
-        yield* assertUnharmed(tenant)
-      })
-  )
-
-  it.effect("whose client leaves in the middle of it frees everything", () =>
+  it.effect("whose client stops sending is refused with 408, and its connection closed", () =>
     Effect.gen(function* () {
       const tenant = yield* (yield* TestGateway).tenant("1")
-      const form = large(5 * megabyte, { content: Buffer.alloc(5 * megabyte, "x") })
-      const length = `content-length: ${form.body.length}`
-      for (let leaving = 0; leaving < 2 * maxUploads; leaving++) {
-        const head = headFor(tenant.key, form, leaving % 2 ? length : "transfer-encoding: chunked")
-        const some = form.body.subarray(0, leaving * 100_000)
-        const body = leaving % 2 ? some : `${some.length.toString(16)}\r\n${some.toString("latin1")}`
-        const bytes = Buffer.concat([Buffer.from(head), Buffer.from(body)])
-        assert.strictEqual((yield* overSocket(bytes, { hangUpAfterMillis: 100 })).text, "")
-      }
-      const { body, contentType } = multipart([field("prompt", "[fault:stall 5s]"), audioPart()])
-      const whole = Buffer.concat([
-        Buffer.from(headFor(tenant.key, { body, contentType }, `content-length: ${body.length}`)),
-        body
-      ])
-      yield* Effect.all(
-        Array.from({ length: maxUploads }, () => overSocket(whole, { hangUpAfterMillis: 300 })),
-        { concurrency: "unbounded" }
+      const form = large(5 * megabyte)
+      const clients = yield* Effect.forEach([0, 1, megabyte], (bytes) =>
+        Effect.tap(openSocket, (client) =>
+          Effect.sync(() => {
+            client.send(uploadHead(tenant.key, form))
+            client.send(form.body.subarray(0, bytes))
+          })
+        )
       )
-      yield* Effect.sleep("100 millis")
+      for (const { closed } of clients) {
+        const answer = answerIn(yield* Effect.promise(() => closed))
+        assertError(answer, 408, "request_timeout", /^Nothing of the request body arrived for 5 seconds$/)
+        assert.strictEqual(answer.headers.get("connection"), "close")
+      }
       yield* assertUnharmed(tenant)
     })
   )
 
-  it.effect("above the limit of concurrent uploads is refused at once, before any of it is sent", () =>
+  it.effect("whose client leaves in the middle of it, or of the transcription, frees everything", () =>
     Effect.gen(function* () {
-      const tenant = yield* (yield* TestGateway).tenant("1")
-      const slow = yield* Effect.forkChild(
-        Effect.all(
-          Array.from({ length: maxUploads }, () => transcribeWith({ prompt: "[fault:stall 2s]" })),
-          { concurrency: "unbounded" }
-        )
+      const gateway = yield* TestGateway
+      const tenant = yield* gateway.tenant("1")
+      const form = large(5 * megabyte, { content: Buffer.alloc(5 * megabyte, "x") })
+      for (let leaving = 0; leaving < 2 * maxUploads; leaving++) {
+        const client = yield* openSocket
+        client.send(uploadHead(tenant.key, form))
+        yield* Effect.promise(() => client.received(/100 Continue/))
+        client.send(form.body.subarray(0, leaving * 100_000))
+        client.hangUp()
+      }
+      const whole = multipart([field("prompt", "[fault:stall 60s]"), audioPart()])
+      const client = yield* openSocket
+      client.send(uploadHead(tenant.key, whole))
+      client.send(whole.body)
+      yield* eventually(
+        Effect.map(gateway.openHolds, (holds) => (holds === 1 ? true : undefined)),
+        "the hold"
       )
-      yield* Effect.sleep("500 millis")
-      const form = large(maxFileBytes)
-      const answer = yield* overSocket(headFor(tenant.key, form, `content-length: ${form.body.length}`), {
-        hangUpAfterMillis: 1_000
-      })
-      assertError(answerIn(answer), 429, "rate_limit_exceeded", /Too many files/)
-      assert.match(answer.text, /^retry-after: 1\r$/im)
-      assert.isTrue(answer.closed && answer.millis < 900, String(answer.millis))
-      const whole = yield* upload(form, { key: tenant.key })
-      assertError(whole, 429, "rate_limit_exceeded", /Too many files/)
-      assert.strictEqual(
-        (yield* (yield* TestGateway).chat({ messages: [{ role: "user", content: "hi" }] })).status,
-        200
-      )
-      assert.deepStrictEqual(
-        (yield* Fiber.join(slow)).map(({ status }) => status),
-        [200, 200]
-      )
+      client.hangUp()
       yield* assertUnharmed(tenant)
     })
   )
@@ -289,12 +207,15 @@ layer(gateway, { excludeTestServices: true, timeout: "90 seconds" })("An upload 
       Effect.gen(function* () {
         const { key } = yield* TestGateway
         const form = multipart([audioPart()])
-        const headers = (key: string) =>
-          headFor(key, form, `content-length: ${form.body.length}`, "expect: 100-continue", "connection: close")
-        const accepted = yield* overSocket(headers(key), { hangUpAfterMillis: 300 })
-        assert.strictEqual(accepted.text, "HTTP/1.1 100 Continue\r\n\r\n")
-        const refused = yield* overSocket(headers("wrong"), { hangUpAfterMillis: 1_000 })
-        assertError(answerIn(refused), 401, "unauthorized", /API key/)
+        const headers = (key: string) => uploadHead(key, form).replace("expect:", "connection: close\r\nexpect:")
+        const accepted = yield* openSocket
+        accepted.send(headers(key))
+        assert.strictEqual(yield* Effect.promise(() => accepted.received(/\r\n\r\n/)), "HTTP/1.1 100 Continue\r\n\r\n")
+        accepted.hangUp()
+        const refused = yield* openSocket
+        refused.send(headers("wrong"))
+        const answer = answerIn(yield* Effect.promise(() => refused.closed))
+        assertError(answer, 401, "unauthorized", /API key/)
         const reply = yield* transcribe([audioPart()])
         assert.strictEqual(reply.status, 200)
       })

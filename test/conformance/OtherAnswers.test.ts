@@ -8,6 +8,7 @@ import { maxFileBytes } from "../../src/http/audio/TranscriptionForm.ts"
 import { onEmbedded } from "../clients/EmbeddedGateway.ts"
 import { as, chunksOf, type Json, receiptOf, user } from "../support/Chat.ts"
 import { audioPart } from "../support/Multipart.ts"
+import { stalledRequest } from "../support/SlowClients.ts"
 import { type Reply, TestGateway } from "../support/TestGateway.ts"
 import { transcribe, transcribeWith, transcriptionPath as audio } from "../support/TranscriptionForms.ts"
 import * as Theirs from "./OpenAiShapes.ts"
@@ -102,6 +103,7 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, answers other than
         [chat, gateway.chat(hello, { "idempotency-key": "once" })],
         [chat, gateway.chat(prompt("Another"), { "idempotency-key": "once" })],
         [chat, gateway.chat(hello, rateLimited)],
+        [chat, stalledRequest(chat)],
         [chat, gateway.chat(prompt("[fault:429] Hi"))],
         [chat, gateway.chat(prompt("[fault:500] Hi"))],
         [audio, transcribe([])],
@@ -118,6 +120,7 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, answers other than
         [audio, transcribeWith({}, { "idempotency-key": "once" })],
         [audio, transcribeWith({ prompt: "another" }, { "idempotency-key": "once" })],
         [audio, transcribeWith({}, rateLimited)],
+        [audio, stalledRequest(audio, "multipart/form-data; boundary=x")],
         [audio, transcribeWith({ model: "gpt-transcribe", prompt: "[fault:429]" })],
         [audio, transcribeWith({ model: "gemini-2.5-flash", prompt: "[fault:500]" })],
         ["/v1/models", gateway.request("GET", "/v1/models", undefined, unknownKey)],

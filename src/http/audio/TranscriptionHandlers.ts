@@ -1,16 +1,17 @@
 /**
  * `POST /v1/audio/transcriptions`. A file stays in memory from its upload until it is transcribed, so the number of
- * requests in that state is limited, and a request beyond the limit is refused before its body is read.
+ * requests in that state is limited. A request occupies one of these slots from the moment when its body begins to
+ * arrive; until it has one, no more is read of its body than its socket buffers.
  */
 import { hash } from "node:crypto"
 
-import { Duration, Effect, Option, Semaphore } from "effect"
+import { Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 
 import { Api, CurrentCaller } from "../../api/Api.ts"
-import { RateLimitExceeded } from "../../api/Errors.ts"
 import { audioLengthOf } from "../../domain/AudioLength.ts"
+import type { Caller } from "../../domain/Caller.ts"
 import type { RequestId } from "../../domain/Ids.ts"
 import type { TranscriptionRequest } from "../../domain/Transcription.ts"
 import { ChooseTranscriptionTargets } from "../../gateway/ChooseTranscriptionTargets.ts"
@@ -18,10 +19,12 @@ import { TranscribeAudio, type TranscriptionCall } from "../../gateway/Transcrib
 import { RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
 import { CurrentRequestId } from "../edge/Edge.ts"
 import * as Idempotency from "../edge/Idempotency.ts"
+import { RequestBodies } from "../edge/RequestBodies.ts"
 import { withRetryAfter } from "../edge/ResponseHeaders.ts"
 import { answerAs } from "./TranscriptionAnswer.ts"
 import * as TranscriptionForm from "./TranscriptionForm.ts"
 import * as UploadForm from "./UploadForm.ts"
+import { makeUploadSlots } from "./UploadSlots.ts"
 
 export interface TranscriptionOptions {
   readonly serviceName: string
@@ -35,17 +38,22 @@ export const transcriptionHandlersLayer = (options: TranscriptionOptions) =>
       const audio = yield* TranscribeAudio
       const { resolve } = yield* ChooseTranscriptionTargets
       const recorded = yield* RecordedAnswers
-      const slots = yield* Semaphore.make(options.maxUploads)
+      const bodies = yield* RequestBodies
+      const slots = makeUploadSlots(options.maxUploads)
       const partLimit = TranscriptionForm.partLimitFor(options.serviceName)
 
-      const answer = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {
-        const key = yield* Effect.fromResult(Idempotency.idempotencyKeyIn(request.headers))
-        const upload = yield* UploadForm.readUpload(request, partLimit)
+      const answer = Effect.fnUntraced(function* (
+        request: HttpServerRequest.HttpServerRequest,
+        reader: UploadForm.FormReader,
+        caller: Caller,
+        key: string | undefined
+      ) {
+        yield* bodies.rest(request, (bytes) => reader.write(bytes))
+        const upload = yield* Effect.fromResult(reader.end())
         const form = yield* Effect.fromResult(TranscriptionForm.readTranscriptionForm(upload, options.serviceName))
         const candidates = yield* resolve(form.model)
         const format = yield* Effect.fromResult(TranscriptionForm.formatOf(form))
         const labels = yield* Effect.fromResult(TranscriptionForm.labelsOf(form))
-        const caller = yield* CurrentCaller
         const idempotent: Idempotency.OptionalIdempotentRequest = {
           key,
           body: key === undefined ? emptyBody : fingerprintOf(form, format, labels),
@@ -67,19 +75,18 @@ export const transcriptionHandlersLayer = (options: TranscriptionOptions) =>
         return HttpServerResponse.uint8Array(body, { contentType })
       })
 
-      return handlers.handleRaw("transcriptions", ({ request }) =>
-        slots
-          .withPermitsIfAvailable(1)(answer(request))
-          .pipe(
-            Effect.flatMap(Option.match({ onNone: () => Effect.fail(tooManyUploads()), onSome: Effect.succeed })),
-            withRetryAfter
-          )
+      return handlers.handleRaw(
+        "transcriptions",
+        Effect.fnUntraced(function* ({ request }) {
+          const key = yield* Effect.fromResult(Idempotency.idempotencyKeyIn(request.headers))
+          const reader = yield* Effect.fromResult(UploadForm.formReaderFor(request.headers, partLimit))
+          const caller = yield* CurrentCaller
+          yield* bodies.begin(request)
+          return yield* slots.withSlot(caller.organization, answer(request, reader, caller, key))
+        }, withRetryAfter)
       )
     })
   )
-
-const tooManyUploads = () =>
-  RateLimitExceeded.of("Too many files are being transcribed at the moment; try again", Duration.seconds(1))
 
 const emptyBody = new Uint8Array()
 

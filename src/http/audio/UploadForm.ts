@@ -2,11 +2,10 @@
  * Reads a `multipart/form-data` body while it arrives. The memory of one upload is bounded by the limits of its parts,
  * however the body is divided into packets; parts that are not expected are counted and dropped.
  */
-import { Duration, Effect, Result, Stream } from "effect"
-import { type HttpServerError, type HttpServerRequest, MultipartParser } from "effect/http"
+import { Result } from "effect"
+import { type Headers, MultipartParser } from "effect/http"
 
 import { InvalidRequest } from "../../api/Errors.ts"
-import * as ResponseHeaders from "../edge/ResponseHeaders.ts"
 
 /** A part of the form, as far as it has been received. */
 export interface FormPart {
@@ -33,42 +32,16 @@ export type PartLimit = (name: string, filename: string | undefined) => number |
 export const maxFormBytes = 32 * 1024 * 1024
 /** The limit on the number of parts, ignored ones included. */
 export const maxParts = 64
-/** How long a client may send nothing before its request is refused. */
-const silenceTimeout = Duration.seconds(10)
-/** How long the whole body may take. Node's own limit comes later and would close the connection without an answer. */
-const uploadTimeout = Duration.seconds(290)
-
-/** Reads the form of a request. Fails when the body is not a form, or when the client stops sending or is too slow. */
-export const readUpload = Effect.fnUntraced(function* (
-  request: HttpServerRequest.HttpServerRequest,
+/** A reader for the form in the body of a request. Fails when the body is none by its content type. */
+export const formReaderFor = (
+  headers: Headers.Headers,
   partLimit: PartLimit
-) {
-  const contentType = request.headers["content-type"] ?? ""
-  if (!/^\s*multipart\/form-data\s*(?:;|$)/i.test(contentType)) {
-    return yield* InvalidRequest.of("The request body must be multipart/form-data, with the audio in the file `file`")
-  }
-  const reader = new FormReader(contentType, partLimit, Number(request.headers["content-length"] ?? Number.NaN))
-  yield* request.stream.pipe(
-    Stream.mapError(unreadable),
-    Stream.timeoutOrElse({ duration: silenceTimeout, orElse: () => Stream.fromEffect(stalled) }),
-    Stream.runForEachWhile((bytes) =>
-      Effect.suspend(() => (reader.write(bytes) ? Effect.succeed(true) : Effect.as(closeConnection, false)))
-    ),
-    Effect.timeoutOrElse({ duration: uploadTimeout, orElse: () => tooSlow })
-  )
-  return yield* Effect.fromResult(reader.end())
-})
-
-const unreadable = (_error: HttpServerError.HttpServerError) =>
-  InvalidRequest.of("The request body could not be read to its end")
-
-/** The unread rest of a body would be taken for the next request on the connection, so the connection has to close. */
-const closeConnection = ResponseHeaders.addHeaders({ connection: "close" })
-
-const refuse = (message: string) => Effect.andThen(closeConnection, Effect.fail(InvalidRequest.of(message)))
-
-const stalled = refuse(`The request body stopped arriving for ${Duration.toSeconds(silenceTimeout)} seconds`)
-const tooSlow = refuse(`The request body did not arrive within ${Duration.toSeconds(uploadTimeout)} seconds`)
+): Result.Result<FormReader, InvalidRequest> => {
+  const contentType = headers["content-type"] ?? ""
+  return /^\s*multipart\/form-data\s*(?:;|$)/i.test(contentType)
+    ? Result.succeed(new FormReader(contentType, partLimit, Number(headers["content-length"] ?? Number.NaN)))
+    : Result.fail(InvalidRequest.of("The request body must be multipart/form-data, with the audio in the file `file`"))
+}
 
 /** Reads a form that is written to it in pieces of any size. */
 export class FormReader {

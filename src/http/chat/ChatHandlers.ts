@@ -17,6 +17,7 @@ import { RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
 import { Drain } from "../edge/Drain.ts"
 import { CurrentRequestId } from "../edge/Edge.ts"
 import * as Idempotency from "../edge/Idempotency.ts"
+import { RequestBodies } from "../edge/RequestBodies.ts"
 import { addHeaders, withRetryAfter } from "../edge/ResponseHeaders.ts"
 import { type Envelope, completionBody } from "./ChatAnswer.ts"
 import * as ChatBody from "./ChatBody.ts"
@@ -24,6 +25,7 @@ import * as ChatStream from "./ChatStream.ts"
 
 export interface ChatOptions {
   readonly serviceName: string
+  readonly maxBodyBytes: number
 }
 
 /** How long a stream may be silent before a comment is sent; load balancers close a connection after sixty seconds. */
@@ -34,6 +36,7 @@ export const chatHandlersLayer = (options: ChatOptions) =>
     Effect.gen(function* () {
       const chat = yield* CompleteChat
       const recorded = yield* RecordedAnswers
+      const bodies = yield* RequestBodies
       const { version } = yield* Catalog
       const { signal: drainSignal } = yield* Drain
       const autoModel = `${options.serviceName}-auto`
@@ -47,7 +50,7 @@ export const chatHandlersLayer = (options: ChatOptions) =>
         "completions",
         Effect.fnUntraced(function* ({ request }) {
           const key = yield* Effect.fromResult(Idempotency.idempotencyKeyIn(request.headers))
-          const body = new Uint8Array(yield* Effect.orDie(request.arrayBuffer))
+          const body = yield* bodies.whole(request, options.maxBodyBytes)
           const context = {
             autoModel,
             sessionHeader: headerText(request.headers["x-session-id"]),

@@ -1,14 +1,11 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Clock, Effect, Fiber, Result, Schedule, Schema, Stream } from "effect"
-import { HttpServerRequest } from "effect/http"
-import { TestClock } from "effect/testing"
+import { Result, Schema } from "effect"
 
 import {
   type UploadedForm,
   FormReader,
   maxFormBytes,
   maxParts,
-  readUpload,
   type PartLimit
 } from "../../../src/http/audio/UploadForm.ts"
 import { audioPart, field, type Multipart, multipart, type PartSpec } from "../../support/Multipart.ts"
@@ -171,46 +168,4 @@ describe("FormReader", () => {
     assert.isAbove(form.parts.get("file")?.size ?? 0, maxFormBytes - 100_000)
     assert.strictEqual(form.parts.get("file")?.bytes.length, 0)
   })
-})
-
-describe("An upload", () => {
-  const { contentType } = multipart([])
-
-  /** The outcome of reading a body, and after how many milliseconds. */
-  const outcomeOf = (body: Stream.Stream<Uint8Array>) =>
-    Effect.gen(function* () {
-      const request = HttpServerRequest.fromWeb(
-        new Request("http://localhost/", { method: "POST", headers: { "content-type": contentType } })
-      )
-      Object.defineProperty(request, "stream", { value: body })
-      const began = yield* Clock.currentTimeMillis
-      const reading = yield* readUpload(request, everything).pipe(
-        Effect.provideService(HttpServerRequest.HttpServerRequest, request),
-        Effect.match({ onFailure: ({ error }) => error.message, onSuccess: () => "read" }),
-        Effect.zip(Clock.currentTimeMillis),
-        Effect.forkChild
-      )
-      yield* TestClock.adjust("10 minutes")
-      const [message, ended] = yield* Fiber.join(reading)
-      return [message, ended - began]
-    })
-
-  const byte = Stream.succeed(new Uint8Array([0x2d]))
-
-  it.effect("that stops arriving is refused after ten seconds of silence", () =>
-    Effect.gen(function* () {
-      const message = "The request body stopped arriving for 10 seconds"
-      assert.deepStrictEqual(yield* outcomeOf(Stream.never), [message, 10_000])
-      const late = Stream.fromEffect(Effect.delay(Effect.succeed(new Uint8Array([0x2d])), "9 seconds"))
-      assert.deepStrictEqual(yield* outcomeOf(Stream.concat(late, Stream.never)), [message, 19_000])
-    })
-  )
-
-  it.effect("that arrives too slowly is refused before Node's limit of five minutes", () =>
-    Effect.gen(function* () {
-      const dripping = Stream.repeat(byte, Schedule.spaced("9 seconds"))
-      const message = "The request body did not arrive within 290 seconds"
-      assert.deepStrictEqual(yield* outcomeOf(dripping), [message, 290_000])
-    })
-  )
 })
