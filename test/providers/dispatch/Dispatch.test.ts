@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Exit, Fiber, Logger, Scope, Stream } from "effect"
+import { Deferred, Duration, Effect, Exit, Fiber, Logger, Scope, Stream } from "effect"
 
 import { fold } from "../../../src/domain/Completion.ts"
 import type { ChatRequest } from "../../../src/domain/Conversation.ts"
@@ -8,6 +8,7 @@ import { Dispatch } from "../../../src/providers/dispatch/Dispatch.ts"
 import type { ProviderAnswer } from "../../../src/providers/dispatch/ProviderAnswer.ts"
 import type { Target } from "../../../src/providers/dispatch/Target.ts"
 import { type Behaviour, dataEvent, hangs, resets, streams } from "../../support/fake-provider/FakeProvider.ts"
+import { withManualTime } from "../../support/ManualTime.ts"
 import {
   answers,
   bytesOnlyLayer,
@@ -341,13 +342,15 @@ describe("Dispatch.open", () => {
   it.live("does not blame the provider for a client that reads slowly", () =>
     Effect.gen(function* () {
       const fake = yield* FakeTargets
+      const sent = yield* Deferred.make<void>()
       const paused: Behaviour = (response, received) => {
         streams([dataEvent({ text: "hel" })], { ending: "open" })(response, received)
         const rest = [dataEvent({ text: "lo" }), dataEvent({ finish: "stop" }), "data: [DONE]\n\n"].join("")
-        setTimeout(() => response.end(rest), 1.5 * Duration.toMillis(quick.silence))
+        const finish = () => response.end(rest, () => Deferred.doneUnsafe(sent, Exit.void))
+        setTimeout(finish, 1.5 * Duration.toMillis(quick.silence))
       }
       const answer = yield* open(fake.target("paused", paused))
-      yield* Effect.sleep(Duration.times(quick.silence, 2))
+      yield* Deferred.await(sent)
       assert.strictEqual(fold(yield* Stream.runCollect(answer.value)).content, "hello")
     }).pipe(Effect.scoped, Effect.provide(testLayer()))
   )
@@ -358,12 +361,16 @@ describe("Dispatch.open", () => {
       const slow = fake.target("slow", streams([dataEvent({ text: "hel" })], { ending: "open" }))
       const scope = yield* Scope.make()
       const answer = yield* Scope.provide(open(slow), scope)
-      const reader = yield* Effect.forkChild(Stream.runDrain(answer.value))
-      yield* Effect.sleep("20 millis")
+      const reading = yield* Deferred.make<void>()
+      const reader = yield* answer.value.pipe(
+        Stream.runForEach(() => Deferred.succeed(reading, undefined)),
+        Effect.forkChild
+      )
+      yield* Deferred.await(reading)
       yield* Fiber.interrupt(reader)
       yield* Scope.close(scope, Exit.void)
       yield* fake.aborted(slow)
-    }).pipe(Effect.provide(testLayer({}, { ...quick, silence: Duration.minutes(1) })), Effect.timeout("2 seconds"))
+    }).pipe(Effect.provide(testLayer({}, { ...quick, silence: Duration.minutes(1) })))
   )
 
   it.live("closes the upstream connection when the client leaves before the first output", () =>
@@ -375,8 +382,7 @@ describe("Dispatch.open", () => {
       yield* Fiber.interrupt(waiting)
       yield* fake.aborted(slow)
     }).pipe(
-      Effect.provide(testLayer({}, { ...quick, firstByte: Duration.minutes(1), firstOutput: Duration.minutes(1) })),
-      Effect.timeout("2 seconds")
+      Effect.provide(testLayer({}, { ...quick, firstByte: Duration.minutes(1), firstOutput: Duration.minutes(1) }))
     )
   )
 
@@ -434,16 +440,18 @@ describe("The circuit breaker of an endpoint", () => {
   )
 
   it.live("opens at once for as long as a rate limit asks, and closes after a successful probe", () =>
-    Effect.gen(function* () {
-      const fake = yield* FakeTargets
-      const busy = fake.target("busy", status(429, { "retry-after": "1" }), answers("free again"))
-      const good = fake.target("good", answers("hello"))
-      yield* complete(busy, good)
-      assert.deepStrictEqual(trail(yield* complete(busy, good)), ["busy skipped", "good answered"])
-      yield* Effect.sleep("1100 millis")
-      assert.deepStrictEqual(trail(yield* complete(busy, good)), ["busy answered"])
-      assert.deepStrictEqual(trail(yield* complete(busy, good)), ["busy answered"])
-    }).pipe(Effect.provide(testLayer()))
+    withManualTime((pass) =>
+      Effect.gen(function* () {
+        const fake = yield* FakeTargets
+        const busy = fake.target("busy", status(429, { "retry-after": "1" }), answers("free again"))
+        const good = fake.target("good", answers("hello"))
+        yield* complete(busy, good)
+        assert.deepStrictEqual(trail(yield* complete(busy, good)), ["busy skipped", "good answered"])
+        yield* pass("1 second")
+        assert.deepStrictEqual(trail(yield* complete(busy, good)), ["busy answered"])
+        assert.deepStrictEqual(trail(yield* complete(busy, good)), ["busy answered"])
+      }).pipe(Effect.provide(testLayer()))
+    )
   )
 
   it.live("does not count what clients do", () =>
