@@ -74,11 +74,14 @@ export class FormReader {
     })
   }
 
-  /** Returns false when the rest need not be read: the form is too large, or it has been found to be malformed. */
+  /**
+   * Returns false when the form is too large for its rest to be read. The rest of a malformed one is read and dropped,
+   * because clients that are still sending lose an answer that comes before they are done.
+   */
   write(bytes: Uint8Array): boolean {
     this.bytes += bytes.length
-    if (!this.closed && this.bytes <= maxFormBytes) this.parser.write(bytes)
-    return this.bytes <= maxFormBytes && this.fault === undefined
+    if (!this.closed && this.fault === undefined && this.bytes <= maxFormBytes) this.parser.write(bytes)
+    return this.bytes <= maxFormBytes
   }
 
   /** The form, once the body has ended or `write` has returned false. */
