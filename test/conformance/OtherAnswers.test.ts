@@ -17,6 +17,7 @@ import { assertShape, published } from "./PublishedDocument.ts"
 
 const json = "application/json"
 const chat = "/v1/chat/completions"
+const adminKeys = "/admin/v1/admin_keys"
 const hello = { model: "gpt-4o-mini", messages: [user("Hello")] }
 
 onEmbedded.sandbox("By OpenAI's schemas and our own document, answers other than chat,", (it) => {
@@ -129,7 +130,9 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, answers other than
         ["/v1/models/{id}", gateway.request("GET", "/v1/models/nope")],
         ["/v1/models/{id}", gateway.request("GET", "/v1/models/nope", undefined, unknownKey)],
         ["/v1/generations/{id}", gateway.request("GET", "/v1/generations/nope")],
-        ["/v1/generations/{id}", gateway.request("GET", "/v1/generations/nope", undefined, rateLimited)]
+        ["/v1/generations/{id}", gateway.request("GET", "/v1/generations/nope", undefined, rateLimited)],
+        [adminKeys, gateway.admin("POST", adminKeys, { name: "twice" })],
+        [adminKeys, gateway.admin("POST", adminKeys, { name: "twice" })]
       ]
       const seen = new Set<unknown>()
       for (const [path, ask] of cases) {
@@ -139,7 +142,7 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, answers other than
         seen.add(reply.at("error.code"))
         if (reply.status === 200) continue
         assertShape(Theirs.errorBody, body, about)
-        declared(path === chat || path === audio ? "post" : "get", path, reply.status, json, body, about)
+        declared([chat, audio, adminKeys].includes(path) ? "post" : "get", path, reply.status, json, body, about)
       }
       // An OpenAPI document cannot declare an answer to a method that a path does not have.
       const undeclared = ["method_not_allowed"]
