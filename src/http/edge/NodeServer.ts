@@ -19,11 +19,23 @@ export interface ListenOptions {
   readonly shutdownTimeout: Duration.Input
 }
 
+/**
+ * How long a connection without a request is kept. Load balancers and proxies keep theirs for sixty seconds by default:
+ * who closes first must be the one who sends the requests, because a request that meets the closing of its connection
+ * is lost, and its sender sees a reset.
+ */
+const keepAliveMillis = 75_000
+/**
+ * Connections that wait to be accepted while the process is busy; the kernel lowers it to what it allows. Those beyond
+ * are dropped, and their clients try again only after a second.
+ */
+const backlog = 4_096
+
 /** Listens on a socket for as long as the layer lives. */
 export const nodeServerLayer = ({ host, port, shutdownTimeout }: ListenOptions) =>
   Layer.unwrap(
     Effect.map(nodeServer, (server) =>
-      NodeHttpServer.layer(() => server, { host, port, gracefulShutdownTimeout: shutdownTimeout })
+      NodeHttpServer.layer(() => server, { host, port, backlog, gracefulShutdownTimeout: shutdownTimeout })
     )
   )
 
@@ -71,7 +83,7 @@ const unreadBodyMillis = 5_000
 export const nodeServer: Effect.Effect<Server, never, SecureRandom.SecureRandom> = Effect.gen(function* () {
   const random = yield* SecureRandom.SecureRandom
   const runSync = Effect.runSyncWith(yield* Effect.context<never>())
-  return createServer(timeouts)
+  return createServer({ ...timeouts, keepAliveTimeout: keepAliveMillis })
     .on("request", limitUnreadBody)
     .on("checkContinue", limitUnreadBody)
     .on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
