@@ -120,8 +120,11 @@ export class SessionPins extends Context.Service<
 
 /** How long a pin lives after its last use. */
 export const pinLifetime = Duration.minutes(15)
-/** A request does not wait longer than this for a pin to be read or written. */
-const timeout = Duration.seconds(1)
+/**
+ * A request does not wait longer than this for a pin to be read or written. A shorter wait would move conversations to
+ * other models, with nothing in the cache, whenever the machine is busy for a moment.
+ */
+const timeout = Duration.seconds(3)
 const sweepInterval = Duration.minutes(1)
 const sweepBatch = 1_000
 

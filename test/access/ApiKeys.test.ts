@@ -1,6 +1,6 @@
 import { NodeCrypto } from "@effect/platform-node"
 import { assert, layer } from "@effect/vitest"
-import { Clock, Effect, Fiber, Layer, Redacted } from "effect"
+import { Clock, type Duration, Effect, Fiber, Layer, Queue, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 
@@ -163,6 +163,16 @@ describeOnEngines("ApiKeys", (suite) => {
       })
     )
 
+    it.effect("wait for a database that is busy for a few seconds", () =>
+      Effect.gen(function* () {
+        const keys = yield* ApiKeys
+        const { environment } = yield* newEnvironment
+        const { secret } = yield* keys.issue({ environment, name: "calm" })
+        const pending = yield* whileLocked("api_key", Effect.forkChild(outcomeOf(secret)), "4900 millis")
+        assert.strictEqual(yield* Fiber.join(pending), "accepted")
+      })
+    )
+
     it.effect(
       "are neither accepted nor called invalid while the database does not answer, and are accepted afterwards",
       () =>
@@ -170,12 +180,52 @@ describeOnEngines("ApiKeys", (suite) => {
           const keys = yield* ApiKeys
           const { environment } = yield* newEnvironment
           const { secret } = yield* keys.issue({ environment, name: "patient" })
-          const pending = yield* whileLocked("api_key", Effect.forkChild(outcomeOf(secret)), "1 second")
+          const pending = yield* whileLocked("api_key", Effect.forkChild(outcomeOf(secret)), "5 seconds")
           assert.strictEqual(yield* Fiber.join(pending), "Unavailable")
           assert.strictEqual(yield* outcomeOf(secret), "accepted")
         })
     )
+
+    it.effect("are not accepted by a look-up that began long before their revocation and ends after it", () =>
+      Effect.gen(function* () {
+        const keys = yield* ApiKeys
+        const { environment, organization } = yield* newEnvironment
+        const { id, secret } = yield* keys.issue({ environment, name: "leaked" })
+        const { layer, reads } = yield* delayedReads("3 seconds")
+        const [early, late] = yield* Effect.gen(function* () {
+          const before = yield* Effect.forkChild(outcomeOf(secret))
+          yield* Queue.take(reads)
+          yield* keys.revoke({ id, organization })
+          yield* TestClock.adjust("2 seconds")
+          const after = yield* Effect.forkChild(outcomeOf(secret))
+          yield* TestClock.adjust("1 second")
+          const accepted = yield* Fiber.join(before)
+          yield* Queue.take(reads)
+          yield* TestClock.adjust("3 seconds")
+          return [accepted, yield* Fiber.join(after)]
+        }).pipe(Effect.provide(layer))
+        assert.deepStrictEqual([early, late], ["accepted", "revoked"])
+      })
+    )
   })
+})
+
+/** Keys whose rows arrive this long after they were read; each read is announced in `reads`. */
+const delayedReads = Effect.fnUntraced(function* (delay: Duration.Input) {
+  const sql = yield* SqlClient.SqlClient
+  const reads = yield* Queue.unbounded<void>()
+  const delayed = new Proxy(sql, {
+    apply: (target, self, args) => {
+      const statement: Effect.Effect<unknown> = Reflect.apply(target, self, args)
+      return Effect.tap(statement, () => Effect.andThen(Queue.offer(reads, undefined), Effect.sleep(delay)))
+    }
+  })
+  const layer = ApiKeys.layer.pipe(
+    Layer.provide(Layer.succeed(SqlClient.SqlClient, delayed)),
+    Layer.provide(AuditTrail.layer),
+    Layer.provide(NodeCrypto.layerSecureRandom)
+  )
+  return { layer: Layer.fresh(layer), reads }
 })
 
 layer(Access.pipe(Layer.provideMerge(layerUnreachable)))("ApiKeys without a database", (it) => {
