@@ -15,7 +15,7 @@ import { type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
 const maxBatch = 500
 /** The most holds that may be queued; further ones fail at once. There is at most one settlement for each hold. */
 const maxQueuedHolds = 10_000
-const holdTimeoutMillis = Duration.toMillis("5 seconds")
+const holdTimeoutMillis = Duration.toMillis("10 seconds")
 const settlementTimeoutMillis = Duration.toMillis("1 second")
 
 export interface PendingHold {

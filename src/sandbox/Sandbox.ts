@@ -37,6 +37,9 @@ const keyHeaders = ["authorization", "x-api-key", "x-goog-api-key", "api-key"]
 
 const maxRequest = ByteSize.fromInputUnsafe("64 MiB")
 
+/** Idle connections are not closed just as the gateway sends a request on them: that is no fault anyone asked for. */
+const keepAliveMillis = 600_000
+
 export class Sandbox extends Context.Service<
   Sandbox,
   {
@@ -56,7 +59,11 @@ export class Sandbox extends Context.Service<
       Layer.suspend(() => HttpRouter.serve(routes(makeSandboxState()), { disableLogger: true, disableListenLog: true }))
     ),
     Layer.provide(
-      NodeHttpServer.layer(createServer, { host: "127.0.0.1", port: 0, gracefulShutdownTimeout: "1 second" })
+      NodeHttpServer.layer(() => createServer({ keepAliveTimeout: keepAliveMillis }), {
+        host: "127.0.0.1",
+        port: 0,
+        gracefulShutdownTimeout: "1 second"
+      })
     )
   )
 }

@@ -11,11 +11,13 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import process from "node:process"
 import { text as readAll } from "node:stream/consumers"
+import { finished } from "node:stream/promises"
 import { setTimeout as pause } from "node:timers/promises"
 
 import { quantile } from "../../tools/router-training/Metrics.ts"
 import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { GatewayProcess } from "../support/GatewayProcess.ts"
+import { drive } from "../support/HttpDriver.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
 
 const rounds = Number(process.env["BENCH_ROUNDS"] ?? "5")
@@ -62,7 +64,7 @@ const atOnce = (): Fake.Behaviour => {
 /** A proxy that does as little as any proxy can: it parses and encodes what it passes on. */
 const bareProxy = (port: number, to: number): void => {
   const agent = new Agent({ keepAlive: true, maxSockets: 256 })
-  createServer(async (incoming, response) => {
+  createServer({ keepAliveTimeout: 600_000 }, async (incoming, response) => {
     const call = JSON.parse(await readAll(incoming)) as { readonly stream?: boolean }
     const body = JSON.stringify(call)
     const headers = { ...json, "content-length": Buffer.byteLength(body) }
@@ -82,7 +84,9 @@ const bareProxy = (port: number, to: number): void => {
         response.write(encoded.join(""))
       }
       response.end()
-    }).end(body)
+    })
+      .on("error", () => response.destroy())
+      .end(body)
   }).listen(port, "127.0.0.1")
 }
 
@@ -101,25 +105,55 @@ const cpuOf = ({ child: { pid } }: Server): number => {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1_024 })
 
-/** Sends one request and gives the milliseconds until its answer was complete. */
-const latency = ({ url }: Server, body: string): Promise<number> =>
-  new Promise((resolve, reject) => {
+/** The bench fails when more than this share of its requests was lost. */
+const lostShareMax = 0.01
+let sent = 0
+/** How often each kind of fault was met: a request that was sent again, or one that was lost in the end. */
+const faults = { sentAgain: new Map<string, number>(), lost: new Map<string, number>() }
+
+const count = (map: Map<string, number>, error: unknown): void => {
+  const message = error instanceof Error ? error.message : String(error)
+  map.set(message, (map.get(message) ?? 0) + 1)
+}
+
+/**
+ * Sends one request and gives the milliseconds until its answer was complete; `undefined` for one that was lost. What
+ * was charged is of no interest here, so a request may be sent again although it may have arrived.
+ */
+const latency = async ({ url }: Server, body: string): Promise<number | undefined> => {
+  sent++
+  try {
     const startedAt = performance.now()
-    const headers = { ...json, authorization: `Bearer ${key}`, "content-length": Buffer.byteLength(body) }
-    const call = request(url + path, { method: "POST", agent, headers }, (answer) => {
-      if (answer.statusCode !== 200) reject(new Error(`status ${answer.statusCode}`))
-      answer.on("data", () => {}).on("end", () => resolve(performance.now() - startedAt))
+    const answer = await drive(url + path, {
+      method: "POST",
+      agent,
+      headers: { ...json, authorization: `Bearer ${key}`, "content-length": String(Buffer.byteLength(body)) },
+      body,
+      isRepeatable: true,
+      onRetry: (reason) => count(faults.sentAgain, reason)
     })
-    call.on("error", reject).end(body)
-  })
+    await finished(answer.resume())
+    if (answer.statusCode !== 200) throw new Error(`status ${answer.statusCode}`)
+    return performance.now() - startedAt
+  } catch (error) {
+    return void count(faults.lost, error)
+  }
+}
+
+const reportFaults = (): void => {
+  const lost = [...faults.lost.values()].reduce((sum, times) => sum + times, 0)
+  console.log({ requests: sent, lost: Object.fromEntries(faults.lost), again: Object.fromEntries(faults.sentAgain) })
+  if (lost <= sent * lostShareMax) return
+  console.error(`${lost} of ${sent} requests were lost: the figures above prove nothing.`)
+  process.exitCode = 1
+}
 
 /** The throughput under callers that send their next request as soon as they are answered. */
 const throughput = async (server: Server, body: string) => {
   let [answers, continues] = [0, true]
   const caller = async (): Promise<void> => {
     while (continues) {
-      await latency(server, body)
-      answers++
+      if ((await latency(server, body)) !== undefined) answers++
     }
   }
   const all = Promise.all(Array.from({ length: callers }, caller))
@@ -135,13 +169,13 @@ const throughput = async (server: Server, body: string) => {
 
 /** Latencies at a steady rate, at which requests do not wait for the answers of earlier ones. */
 const steady = async (server: Server, body: string) => {
-  const latencies: Array<Promise<number>> = []
+  const latencies: Array<Promise<number | undefined>> = []
   const startedAt = performance.now()
   for (let sent = 0; sent * 1_000 < steadyPerSecond * roundMillis; sent++) {
     await pause(Math.max(0, startedAt + (sent * 1_000) / steadyPerSecond - performance.now()))
     latencies.push(latency(server, body))
   }
-  const all = await Promise.all(latencies)
+  const all = (await Promise.all(latencies)).filter((millis) => millis !== undefined)
   return { p50: quantile(all, 0.5), p99: quantile(all, 0.99) }
 }
 
@@ -206,7 +240,7 @@ const main = async (): Promise<void> => {
       OPENAI_BASE_URL: `${provider.url}/v1`
     })
     children.push(gateway.child)
-    if (await gateway.ready) await compare(gateway, proxy)
+    if (await gateway.ready) await compare(gateway, proxy).finally(reportFaults)
     else console.error(gateway.output.join(""))
   } finally {
     for (const child of children) child.kill()

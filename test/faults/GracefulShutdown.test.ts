@@ -51,7 +51,7 @@ const suite = Effect.fnUntraced(function* (bin: string) {
     (server) => Effect.promise(() => server.stop())
   )
   const jobs = new Jobs(40)
-  const environment = { ...(yield* jobs.install), DATABASE_URL: postgres.url, SHUTDOWN_TIMEOUT: "2 seconds" }
+  const environment = { ...(yield* jobs.install), DATABASE_URL: postgres.url, SHUTDOWN_TIMEOUT: "4 seconds" }
   const [payer] = yield* Accounts.payers(postgres.url, ["1000"])
   const observations: Array<Observation> = []
   yield* Effect.promise(async () => {
@@ -82,6 +82,6 @@ describe.skipIf(bin === undefined)("A gateway that is terminated", () => {
   it.live(
     `finishes what it can, charges for nothing else, and holds nothing, ${rounds} times`,
     () => suite(bin ?? "").pipe(Effect.scoped, Effect.provide(FakeProvider.layer)),
-    120_000
+    300_000
   )
 })

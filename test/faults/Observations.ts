@@ -4,6 +4,7 @@ import { inspect } from "node:util"
 
 import { assert } from "@effect/vitest"
 
+import { driven, NeverSent } from "../support/HttpDriver.ts"
 import { usd } from "../support/TestGateway.ts"
 import { promptOf, type Scenario } from "./Jobs.ts"
 
@@ -28,7 +29,7 @@ export interface Observation {
   /**
    * `answered`: in full. `refused`: for want of credit. `failed`: with an error. `stopped`: with the error of a gateway
    * that shuts down. `left`: the client closed the connection. `cut`: the connection ended without any message.
-   * `unreachable`: nobody accepted the connection.
+   * `unreachable`: no connection was made.
    */
   outcome: "answered" | "refused" | "failed" | "stopped" | "left" | "cut" | "unreachable"
   /** `usage.cost`, in picodollars. */
@@ -72,9 +73,10 @@ const readStream = async (response: Response, observation: Observation, leaves: 
 }
 
 const exchange = async (request: JobRequest, observation: Observation, controller: AbortController): Promise<void> => {
-  const response = await fetch(`${request.url}/v1/chat/completions`, {
+  const response = await driven(`${request.url}/v1/chat/completions`, {
     method: "POST",
     signal: controller.signal,
+    retries: 0,
     headers: {
       authorization: `Bearer ${request.key}`,
       "content-type": "application/json",
@@ -118,8 +120,8 @@ export const observe = async (request: JobRequest): Promise<Observation> => {
   try {
     await exchange(request, observation, controller)
   } catch (cause) {
-    const refused = cause instanceof Error && /ECONNREFUSED/.test(String(Reflect.get(cause.cause ?? {}, "code")))
-    observation.outcome = controller.signal.aborted ? "left" : refused ? "unreachable" : "cut"
+    const unreachable = cause instanceof NeverSent
+    observation.outcome = controller.signal.aborted ? "left" : unreachable ? "unreachable" : "cut"
     if (observation.outcome === "cut") observation.exception = inspect(cause)
   }
   observation.at = Date.now()

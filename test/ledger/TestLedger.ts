@@ -83,9 +83,9 @@ export const connectionLost = Effect.fail(
   new SqlError.SqlError({ reason: new SqlError.ConnectionError({ cause: new Error("connection lost") }) })
 )
 
-/** Waits, in real time, until background work has made `effect` return `expected`. */
+/** Waits, in real time and for a minute at most, until background work has made `effect` return `expected`. */
 export const eventually = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>, expected: NoInfer<A>) {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 12_000; tries++) {
     if (Equal.equals(yield* effect, expected)) return
     yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))
   }

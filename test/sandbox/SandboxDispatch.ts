@@ -1,5 +1,5 @@
 /** `Dispatch` with the sandbox behind every provider, as when no provider is configured. */
-import { Duration, Effect, Layer, Logger, Redacted } from "effect"
+import { Effect, Layer, Logger, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 
 import { Catalog } from "../../src/catalog/Catalog.ts"
@@ -39,11 +39,10 @@ const catalogOf = (protocolOf: ProtocolOf) =>
     )
   )
 
-/** The timeouts are short, so that tests of hanging requests end soon. */
 export const layerOf = (protocolOf: ProtocolOf) =>
   Dispatch.layerWith({
     protocols,
-    timeouts: { ...defaultTimeouts, silence: Duration.millis(300) },
+    timeouts: defaultTimeouts,
     limits: { ...Failover.defaultFailoverLimits, triesPerTarget: 1 }
   }).pipe(
     Layer.provide([HttpTransport.layer(), CircuitBreakers.layer, ImageFetch.layer()]),

@@ -7,12 +7,12 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Effect, Exit, Layer, Schema } from "effect"
+import { type Duration, Effect, Exit, Layer, Schema } from "effect"
 import { HttpApi } from "effect/http-api"
 
 import { Api, documentPaths } from "../../src/api/Api.ts"
 import { errorTable } from "../../src/api/ErrorTable.ts"
-import { nodeServer } from "../../src/http/edge/NodeServer.ts"
+import { connectionBacklog, nodeServer } from "../../src/http/edge/NodeServer.ts"
 
 /** An answer as it was sent over HTTP. */
 export interface SentAnswer {
@@ -177,7 +177,7 @@ const reportResponse =
 const maxFaults = 5
 
 /** A server on a free port. Closing it fails the suite if an answer was sent that the definition does not declare. */
-export const checkedServerLayer = (serviceName: string) =>
+export const checkedServerLayer = (serviceName: string, gracefulShutdownTimeout: Duration.Input = "1 second") =>
   Layer.unwrap(
     Effect.gen(function* () {
       const server = yield* nodeServer
@@ -193,7 +193,8 @@ export const checkedServerLayer = (serviceName: string) =>
       return NodeHttpServer.layer(() => reportAnswers(server, report), {
         host: "127.0.0.1",
         port: 0,
-        gracefulShutdownTimeout: "1 second"
+        backlog: connectionBacklog,
+        gracefulShutdownTimeout
       })
     })
   )

@@ -5,7 +5,18 @@
 import { randomUUID } from "node:crypto"
 
 import { describe, layer, type Vitest } from "@effect/vitest"
-import { ConfigProvider, Context, Effect, Layer, Logger, Option, Redacted, References, Schedule } from "effect"
+import {
+  ConfigProvider,
+  Context,
+  type Duration,
+  Effect,
+  Layer,
+  Logger,
+  Option,
+  Redacted,
+  References,
+  Schedule
+} from "effect"
 import { HttpServer } from "effect/http"
 import { SqlClient } from "effect/sql"
 import OpenAI from "openai"
@@ -25,6 +36,7 @@ import type { Database } from "../../src/sql/Database.ts"
 import { checkedServerLayer } from "./ContractCheck.ts"
 import { environmentOf, FakeProvider } from "./fake-provider/FakeProvider.ts"
 import type { Environment } from "./GatewayEnvironment.ts"
+import { driven } from "./HttpDriver.ts"
 import { dataDirectory, postgresDatabase } from "./TestDatabase.ts"
 
 /** An answer over HTTP, read whole. */
@@ -70,7 +82,7 @@ export class TestGateway extends Context.Service<
     readonly tenant: (credit: string, key?: Partial<NewKey>) => Effect.Effect<Tenant>
     readonly balance: (organization?: OrganizationId) => Effect.Effect<Balance, LedgerError>
     readonly openHolds: Effect.Effect<number>
-    /** The number of open holds, once the holds of requests that are just ending have had two seconds to be closed. */
+    /** The number of open holds, once the holds of requests that are just ending have had a minute to be closed. */
     readonly lingeringHolds: Effect.Effect<number>
     /** The variables that the gateway was started with; a second gateway started with them is a replica. */
     readonly variables: Environment
@@ -109,7 +121,7 @@ const make = Effect.fnUntraced(function* (variables: Environment, logs: Readonly
 
   const request: SendRequest = (method, path, body, headers = {}) =>
     Effect.promise(async () => {
-      const response = await fetch(url + path, {
+      const response = await driven(url + path, {
         method,
         headers: { authorization: `Bearer ${bootstrapKey}`, "content-type": "application/json", ...headers },
         ...(body !== undefined && { body: isRaw(body) ? body : JSON.stringify(body) })
@@ -157,12 +169,13 @@ const make = Effect.fnUntraced(function* (variables: Environment, logs: Readonly
     balance: (organization = firstOrganization) => ledger.balance(organization),
     openHolds,
     lingeringHolds: openHolds.pipe(
-      Effect.repeat({ until: (count) => count === 0, schedule: Schedule.spaced("40 millis"), times: 50 })
+      Effect.repeat({ until: (count) => count === 0, schedule: Schedule.spaced("40 millis"), times: 1_500 })
     ),
     variables,
     logs: Effect.sync(() => [...logs])
   })
 })
+
 /** Collects what is logged, each entry as a line of JSON. */
 const collecting = (lines: Array<string>) =>
   Layer.merge(
@@ -170,13 +183,18 @@ const collecting = (lines: Array<string>) =>
     Layer.succeed(References.MinimumLogLevel, "All")
   )
 
-/** The gateway as `npm start` builds it from these variables, on a free port. */
-export const layerGateway = (environment: Environment) => {
+/**
+ * The gateway as `npm start` builds it from these variables, on a free port. `closesWithin` is how long requests in
+ * flight may take when it closes: short, because suites leave requests behind that nobody answers.
+ */
+export const layerGateway = (environment: Environment, closesWithin: Duration.Input = "1 second") => {
   const variables = { BOOTSTRAP_API_KEY: bootstrapKey, ADMIN_API_KEY: adminKey, ...environment }
   const logs: Array<string> = []
   return Layer.effect(TestGateway, make(variables, logs)).pipe(
     Layer.provideMerge(
-      Layer.unwrap(Effect.map(settings, (options) => gateway(options, checkedServerLayer(options.serviceName))))
+      Layer.unwrap(
+        Effect.map(settings, (options) => gateway(options, checkedServerLayer(options.serviceName, closesWithin)))
+      )
     ),
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(variables))),
     Layer.provide(collecting(logs)),
@@ -228,7 +246,7 @@ const withFakeProvider = (environment: FakeProviderEnvironment) => (database: En
     )
   ).pipe(Layer.provideMerge(FakeProvider.layer))
 
-const options = { excludeTestServices: true, timeout: "20 seconds" } as const
+const options = { excludeTestServices: true, timeout: "3 minutes" } as const
 
 /** Runs a suite on every available engine, against the gateway that `gatewayOn` makes from a database's variables. */
 export const onEngines = <R>(

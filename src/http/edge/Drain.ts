@@ -8,7 +8,7 @@ import { InternalError } from "../../api/Errors.ts"
 import type { DrainSignal } from "../../gateway/Settlement.ts"
 
 /** How long before the limit the signal comes: the time left to send the last chunk. */
-const timeForLastChunk = Duration.seconds(1)
+const timeForLastChunk = Duration.seconds(2)
 
 /** The error of requests that could not finish before the shutdown limit. */
 export const shutdownError = InternalError.of(

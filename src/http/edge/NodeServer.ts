@@ -29,13 +29,18 @@ const keepAliveMillis = 75_000
  * Connections that wait to be accepted while the process is busy; the kernel lowers it to what it allows. Those beyond
  * are dropped, and their clients try again only after a second.
  */
-const backlog = 4_096
+export const connectionBacklog = 4_096
 
 /** Listens on a socket for as long as the layer lives. */
 export const nodeServerLayer = ({ host, port, shutdownTimeout }: ListenOptions) =>
   Layer.unwrap(
     Effect.map(nodeServer, (server) =>
-      NodeHttpServer.layer(() => server, { host, port, backlog, gracefulShutdownTimeout: shutdownTimeout })
+      NodeHttpServer.layer(() => server, {
+        host,
+        port,
+        backlog: connectionBacklog,
+        gracefulShutdownTimeout: shutdownTimeout
+      })
     )
   )
 

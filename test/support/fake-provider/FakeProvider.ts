@@ -84,7 +84,8 @@ export class FakeServer extends FakeEndpoint {
 
   /** Listens on 127.0.0.1. */
   static start(options: FakeServerOptions = {}): Promise<FakeServer> {
-    const server = createServer()
+    // Idle connections stay open: one that is closed as a request comes is a network fault that no script asked for.
+    const server = createServer({ keepAliveTimeout: 600_000 })
     return new Promise((resolve) => {
       server.listen(options.port ?? 0, "127.0.0.1", () => resolve(new FakeServer(server, options)))
     })
