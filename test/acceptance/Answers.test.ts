@@ -25,7 +25,7 @@ describeGateway("A chat completion", (it) => {
       const { created, id, system_fingerprint, usage, ...rest } = JSON.parse(reply.text)
       assert.match(id, /^chatcmpl-[0-9a-f-]{36}$/)
       assert.strictEqual(reply.headers.get("x-request-id"), id.slice("chatcmpl-".length))
-      assert.isTrue(Number.isInteger(created) && created >= before && created <= before + 5)
+      assert.isTrue(Number.isInteger(created) && created >= before && created <= Date.now() / 1000)
       assert.match(system_fingerprint, /^fp_\w+$/)
       assert.deepStrictEqual(rest, {
         object: "chat.completion",
@@ -94,7 +94,7 @@ describeGateway("A chat completion", (it) => {
         assert.isTrue(svc.routed)
         assert.strictEqual(svc.routed_model, model)
         assert.notStrictEqual(model, "svc-auto")
-        assert.isTrue(svc.routing_latency_ms >= 0 && svc.routing_latency_ms < 5_000)
+        assert.isTrue(svc.routing_latency_ms >= 0 && svc.routing_latency_ms < 60_000)
         assert.strictEqual((yield* gateway.request("GET", `/v1/models/${model}`)).status, 200)
       })
     )

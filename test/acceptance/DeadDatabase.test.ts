@@ -1,7 +1,7 @@
 /** A database that goes down and comes back: clear errors in between, nothing lost, nothing charged twice. */
 import { PgClient } from "@effect/sql-pg"
 import { assert } from "@effect/vitest"
-import { Duration, Effect, Equal, Fiber, Redacted, Schedule } from "effect"
+import { Effect, Equal, Fiber, Redacted, Schedule } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { inject } from "vitest"
 
@@ -26,6 +26,15 @@ const onServer = <A, E>(run: (sql: PgClient.PgClient, database: string) => Effec
 
 const terminate = (sql: PgClient.PgClient, database: string) =>
   sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ${database}`
+
+/** Ends every connection, and returns when the server has closed them. */
+const cut = Effect.fnUntraced(function* (sql: PgClient.PgClient, database: string) {
+  const old = yield* sql<{ readonly pid: number }>`SELECT pid FROM pg_stat_activity WHERE datname = ${database}`
+  yield* terminate(sql, database)
+  const left = sql<{ readonly pid: number }>`SELECT pid FROM pg_stat_activity WHERE datname = ${database}`
+  const isOver = (open: typeof old): boolean => !open.some(({ pid }) => old.some((one) => one.pid === pid))
+  yield* Effect.repeat(left, { until: isOver, schedule: Schedule.spaced("5 millis") })
+})
 
 /** Ends every connection and refuses new ones. */
 const die = onServer((sql, database) =>
@@ -62,7 +71,7 @@ const recovered = Effect.gen(function* () {
   const gateway = yield* TestGateway
   const reply = yield* gateway
     .chat(good)
-    .pipe(Effect.repeat({ until: ({ status }) => status === 200, schedule: Schedule.spaced("100 millis"), times: 80 }))
+    .pipe(Effect.repeat({ until: ({ status }) => status === 200, schedule: Schedule.spaced("100 millis"), times: 600 }))
   assert.strictEqual(reply.status, 200, reply.text)
   assert.strictEqual(yield* gateway.lingeringHolds, 0)
   assert.strictEqual((yield* gateway.request("GET", "/health/ready")).status, 200)
@@ -138,7 +147,7 @@ describeWithFakeProviderOnPostgres("A dead database", (it) => {
       const before = yield* gateway.balance()
       const answered: Array<Reply> = []
       for (let round = 0; round < 5; round++) {
-        yield* onServer(terminate)
+        yield* onServer(cut)
         const reply = yield* gateway.chat(good)
         if (reply.status === 200) answered.push(reply)
         else assertInternal(reply)
@@ -156,14 +165,13 @@ describeWithFakeProviderOnPostgres("A dead database", (it) => {
       const provider = yield* FakeProvider
       provider.script(answers("fine"))
       const before = yield* gateway.balance()
-      const [took, reply] = yield* whileStuck(Effect.timed(gateway.chat(good)))
-      assertInternal(reply)
-      assert.isBelow(Duration.toSeconds(took), 8)
+      // The lock is released after the answer: an answer at all shows that the request does not wait for it.
+      assertInternal(yield* whileStuck(gateway.chat(good)))
       assert.lengthOf(provider.received, 0)
       // The stuck statement runs once the lock is released, after the answer; until then nothing is on hold either.
       const settled = gateway
         .balance()
-        .pipe(Effect.repeat({ until: Equal.equals(before), schedule: Schedule.spaced("40 millis"), times: 100 }))
+        .pipe(Effect.repeat({ until: Equal.equals(before), schedule: Schedule.spaced("40 millis"), times: 1_500 }))
       assert.deepStrictEqual(yield* Effect.delay(settled, "500 millis"), before)
       yield* recovered
     })

@@ -166,6 +166,6 @@ onEngines("A model whose first endpoint dies under load", gatewayOn, (it) => {
           "the end of all holds"
         )
       }),
-    120_000
+    300_000
   )
 })

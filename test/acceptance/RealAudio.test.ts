@@ -94,7 +94,7 @@ const assertSameMillis = (seconds: number, name: string) =>
 
 const gateway = Layer.unwrap(Effect.map(dataDirectory, (data) => layerGateway({ DATA_DIR: data })))
 
-layer(gateway, { excludeTestServices: true, timeout: "90 seconds" })("Real audio [embedded]", (it) => {
+layer(gateway, { excludeTestServices: true, timeout: "3 minutes" })("Real audio [embedded]", (it) => {
   /**
    * Registers a test that needs speech, its length and this tool. Without them it is skipped, and its name says why.
    */

@@ -137,7 +137,7 @@ describe("tollgate route rank", () => {
         assert.strictEqual(costs.length, count)
         assert.isTrue(costs.every((cost, index) => Math.abs(Number(cost) - base - (limits[index] ?? 0) * 1e-6) < 1e-9))
       }),
-    120_000
+    300_000
   )
 
   it.live("ends quietly when the reader closes the pipe", () =>

@@ -17,7 +17,7 @@ export interface Gateways {
   readonly fakeProvider: Describe<Services | Fake.FakeProvider>
 }
 
-const options = { excludeTestServices: true, timeout: "20 seconds" } as const
+const options = { excludeTestServices: true, timeout: "3 minutes" } as const
 
 const embeddedSandbox = Layer.unwrap(Effect.map(dataDirectory, (directory) => layerGateway({ DATA_DIR: directory })))
 

@@ -69,7 +69,7 @@ onEmbedded.sandbox("The examples", (it) => {
           assert.strictEqual(code, 0, output)
           assert.match(output, prints[path] ?? /never/)
         }),
-      60_000
+      300_000
     )
   }
 })

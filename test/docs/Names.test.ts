@@ -147,7 +147,7 @@ describe("Names in the documentation", () => {
     )
   })
 
-  it.live("of commands and flags are those that the command line knows", () => unknownCommands, 120_000)
+  it.live("of commands and flags are those that the command line knows", () => unknownCommands, 300_000)
 })
 
 /** `tollgate ledger verify --json`, in a block or in a sentence. */

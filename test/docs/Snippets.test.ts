@@ -10,7 +10,7 @@ import { adminKey, layerGateway, TestGateway } from "../support/TestGateway.ts"
 import { type Block, manual, pageOf, pages } from "./DocumentPages.ts"
 
 /** Every command loads the program anew, on a machine that may be busy with other suites. */
-const commandsTimeout = 120_000
+const commandsTimeout = 300_000
 
 const blocks = pages.flatMap((page) => page.blocks)
 const placeOf = ({ line, page }: Block): string => `${page}:${line}`

@@ -58,12 +58,18 @@ const conflictIn = (result: Claim | Replay | Conflict): string =>
 
 const recorded = { contentType: answer.contentType, body: answer.body }
 
-/** Moves the clock second by second, and lets the database answer in between. */
+/** Moves the clock second by second, and lets the database answer in between, for as long as that takes. */
 const passTime = Effect.fnUntraced(function* (duration: Duration.Input) {
   const sql = yield* SqlClient.SqlClient
+  const busy = sql`
+    SELECT pid FROM pg_stat_activity
+    WHERE datname = current_database() AND state = 'active' AND wait_event_type IS DISTINCT FROM 'Lock'
+      AND pid <> pg_backend_pid()`
   for (let seconds = Duration.toSeconds(duration); seconds > 0; seconds--) {
     yield* TestClock.adjust("1 second")
+    // The first statement may come before those of the fibers that the clock has woken.
     yield* sql`SELECT 1`
+    yield* Effect.repeat(busy, { until: (statements) => statements.length === 0 })
     yield* TestClock.withLive(Effect.sleep("1 millis"))
   }
 })

@@ -15,7 +15,7 @@ export interface Outcome {
 }
 
 /** Until a command counts as stuck. */
-const timeoutMillis = 60_000
+const timeoutMillis = 240_000
 
 const searchPath = [dirname(process.execPath), join(root, "node_modules/.bin"), process.env["PATH"] ?? ""]
 

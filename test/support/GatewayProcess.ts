@@ -37,7 +37,7 @@ export class GatewayProcess {
           this.output.push(text.toString())
           if (this.output.length > 200) this.output.shift()
           // Nothing is sent before this line is logged: what connects too early may keep the port from being opened.
-          this.listens ||= text.includes("Tollgate listens")
+          this.listens ||= this.output.join("").includes("Tollgate listens")
           if (this.listens) resolve(true)
         })
     })

@@ -1,5 +1,6 @@
 /** A PostgreSQL server started from the binaries of this machine, which suites and benchmarks may crash. */
 import { execFileSync, spawn } from "node:child_process"
+import { randomInt } from "node:crypto"
 import { chownSync, existsSync, mkdirSync, readdirSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir, userInfo } from "node:os"
@@ -41,14 +42,25 @@ const ownBy = (user: string, path: string): void => {
   chownSync(path, id("-u"), id("-g"))
 }
 
-export const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const server = createServer().once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0))
-    })
+/**
+ * Ports from here on are free for servers: systems give those from 32,768 or 49,152 on to connections that go out, one
+ * of which could take a port between the moment at which it is chosen and the one at which it is listened on.
+ */
+const [firstPort, lastPort] = [10_000, 32_000]
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const server = createServer().once("error", () => resolve(false))
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
   })
+
+/** A port that nothing listens on, and that no connection takes before a server does. */
+export const freePort = async (): Promise<number> => {
+  while (true) {
+    const port = randomInt(firstPort, lastPort)
+    if (await isFree(port)) return port
+  }
+}
 
 /** Ends the server of a data directory, whichever process has started it. */
 export const stop = (bin: string, data: string): Promise<void> =>
@@ -67,7 +79,8 @@ export const start = async (
   const port = await freePort()
   const set = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`)
   const options = [`-h 127.0.0.1 -p ${port} -k ${directory}`, ...set].join(" ")
-  const control = (...args: ReadonlyArray<string>) => run(join(bin, "pg_ctl"), "-D", data, "-w", "-l", log, ...args)
+  const control = (...args: ReadonlyArray<string>) =>
+    run(join(bin, "pg_ctl"), "-D", data, "-w", "-t", "300", "-l", log, ...args)
   await run(join(bin, "initdb"), "-D", data, "-U", "postgres", "--auth=trust", "--no-sync", "-E", "UTF8", "--no-locale")
   await control("-o", options, "start")
   return {

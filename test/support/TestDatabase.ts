@@ -106,7 +106,7 @@ export const describeOnEngines = (
   suite: (it: Vitest.MethodsNonLive<Services>) => void,
   options: Options = {}
 ): void => {
-  const settings = { excludeTestServices: options.liveClock ?? false, timeout: "60 seconds" } as const
+  const settings = { excludeTestServices: options.liveClock ?? false, timeout: "3 minutes" } as const
   layer(layerEmbedded, settings)(`${name} [embedded]`, suite)
   const server = inject("postgresUrl")
   // There is no PostgreSQL on this machine: everything is proved on the embedded engine only.

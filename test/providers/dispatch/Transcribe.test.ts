@@ -71,7 +71,7 @@ describe("Dispatch.transcribe", () => {
         "Content-Type: audio/wav"
       ])
       assert.deepStrictEqual(new Uint8Array(parts.at(-1)?.body ?? []), request.file.bytes)
-    }).pipe(Effect.provide(testLayer()))
+    }).pipe(Effect.provide(testLayer({}, defaultTimeouts)))
   )
 
   it.live("tries again with the whole form, then fails over, and records both tries", () =>
@@ -88,7 +88,7 @@ describe("Dispatch.transcribe", () => {
           const sent = partsOf(headers["content-type"], form).at(-1)?.body
           assert.strictEqual(sent?.equals(bytes), true)
         }
-    }).pipe(Effect.provide(testLayer()))
+    }).pipe(Effect.provide(testLayer({}, defaultTimeouts)))
   )
 
   it.live("fails over when a model cannot take the audio, whatever the context windows are", () =>
@@ -106,7 +106,7 @@ describe("Dispatch.transcribe", () => {
         "codec Unsupported",
         "good answered"
       ])
-    }).pipe(Effect.provide(testLayer()))
+    }).pipe(Effect.provide(testLayer({}, defaultTimeouts)))
   )
 
   it.live("stops at audio that no provider can read, with the message of the provider", () =>
@@ -118,7 +118,7 @@ describe("Dispatch.transcribe", () => {
       assert.strictEqual(error.last.reason._tag, "Invalid")
       assert.include(error.last.message, "Supported formats")
       assert.strictEqual(fake.calls(other), 0)
-    }).pipe(Effect.provide(testLayer()))
+    }).pipe(Effect.provide(testLayer({}, defaultTimeouts)))
   )
 
   it.live("accepts an empty transcript as an answer", () =>
@@ -126,19 +126,25 @@ describe("Dispatch.transcribe", () => {
       const fake = yield* FakeTargets
       const answer = yield* transcribe(recording(), transcriber(fake.target("mute", json({ text: " " }))))
       assert.deepStrictEqual(answer.value, { text: "", usage: undefined })
-    }).pipe(Effect.provide(testLayer()))
+    }).pipe(Effect.provide(testLayer({}, defaultTimeouts)))
   )
 
-  it.live("gives up on a provider that does not answer, and reports the wait of one that is rate-limited", () =>
+  it.live("gives up on a provider that does not answer", () =>
     Effect.gen(function* () {
       const fake = yield* FakeTargets
       const silent = transcriber(fake.target("silent", Fake.hangs))
       const late = yield* Effect.flip(transcribe(recording(), silent))
       assert.deepInclude(late.last.reason, { kind: "timeout" })
+    }).pipe(Effect.provide(testLayer({ triesPerTarget: 1 })))
+  )
+
+  it.live("reports the wait of a provider that is rate-limited", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeTargets
       const busy = transcriber(fake.target("busy", status(429, { "retry-after": "30" })))
       const error = yield* Effect.flip(transcribe(recording(), busy))
       assert.deepStrictEqual(error.rateLimited, { retryAfter: Duration.seconds(30) })
-    }).pipe(Effect.provide(testLayer({ triesPerTarget: 1 })))
+    }).pipe(Effect.provide(testLayer({ triesPerTarget: 1 }, defaultTimeouts)))
   )
 
   it.live("skips an endpoint that keeps failing", () =>
@@ -150,7 +156,7 @@ describe("Dispatch.transcribe", () => {
       const answer = yield* transcribe(recording(), bad, good)
       assert.deepStrictEqual(trail(answer), ["bad skipped", "good answered"])
       assert.strictEqual(fake.calls(bad), 5)
-    }).pipe(Effect.provide(testLayer({ triesPerTarget: 1 })))
+    }).pipe(Effect.provide(testLayer({ triesPerTarget: 1 }, defaultTimeouts)))
   )
 
   it.live("reads a rejection of the file that arrives before the file is sent", () =>
@@ -246,6 +252,6 @@ describe("Dispatch.transcribe with a chat model", () => {
         })
       )
       assert.isTrue(Exit.hasDies(exit))
-    }).pipe(Effect.provide(testLayer()))
+    }).pipe(Effect.provide(testLayer({}, defaultTimeouts)))
   )
 })
