@@ -1,6 +1,7 @@
 /**
- * Requests to a gateway from suites and benchmarks. On a busy machine connections are refused, or closed before anything
- * is sent: that proves nothing about the gateway, so what never reached it is sent again, a few times, and said so.
+ * Requests to a gateway from suites and benchmarks. On a busy machine connections are refused, or closed before
+ * anything is sent: that proves nothing about the gateway, so what never reached it is sent again, a few times, with a
+ * line that reports it.
  *
  * What may have reached the gateway is sent again only if that changes nothing: it has an `Idempotency-Key`, is a
  * `GET`, or its caller says that its accounts bear it. Every other request has a connection of its own, because one

@@ -53,7 +53,8 @@ export class ListenError extends Data.TaggedError("ListenError")<{ readonly mess
  */
 export const requireFreeSocket = ({ host, port }: Pick<ListenOptions, "host" | "port">) =>
   Effect.callback<void, ListenError>((resume) => {
-    const probe = createProbe()
+    // A client that connects in this moment must not hold the start up: it sees what a closed port would show it.
+    const probe = createProbe((connection) => connection.resetAndDestroy())
     probe.once("error", (error: NodeJS.ErrnoException) =>
       resume(Effect.fail(new ListenError({ message: listenFault(error, host, port) })))
     )
