@@ -11,6 +11,7 @@ import { Effect, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
 import { type AccountMismatch, checkAccounts, checkHolds, type StrayHold } from "../ledger/LedgerChecks.ts"
+import { checkRejectedCharges, type RejectedCharge } from "../ledger/RejectedCharges.ts"
 import { type CheckName, type RequestRecords, type Finding, checkRequest } from "./RequestChecks.ts"
 import { requestRecords } from "./RequestRecords.ts"
 
@@ -55,6 +56,9 @@ const runChecks = Effect.gen(function* () {
   const holds = yield* checkHolds
   tally.count("stray_hold", holds.failed)
   tally.findings.push(...holds.rows.map(strayHoldFinding))
+  const rejected = yield* checkRejectedCharges
+  tally.count("rejected_charge", rejected.failed)
+  tally.findings.push(...rejected.rows.map(rejectedChargeFinding))
   yield* Stream.runForEachArray(requestRecords, (page) =>
     Effect.sync(() => page.forEach((records) => tally.add(records)))
   )
@@ -98,4 +102,12 @@ const strayHoldFinding = ({ amount, organization, request }: StrayHold): Finding
   organization,
   request,
   found: String(amount)
+})
+
+const rejectedChargeFinding = ({ amount, organization, reason, request }: RejectedCharge): Finding => ({
+  check: "rejected_charge",
+  organization,
+  request,
+  expected: String(amount),
+  found: reason
 })

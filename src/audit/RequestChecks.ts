@@ -32,6 +32,7 @@ export const checks = {
   unowed_charge: "a receipt shows no charge, but the journal has one",
   repeated_charge: "a request is charged more than once",
   misplaced_charge: "a request is charged to an organization that did not make it",
+  rejected_charge: "the database rejected a charge, which was set aside and not booked",
   unexplained_charge: "a charge has neither facts nor a receipt to explain it"
 } as const
 

@@ -3,17 +3,26 @@
  * written the next one gathers, so the busier the gateway, the larger its batches; nothing waits for a timer.
  *
  * The rule: whatever the database does, every write is answered or stays in the queue. A row that the database rejects
- * is found by halving the batch, and the other rows are written without it.
+ * is found by halving the batch, and the other rows are written without it. A charge that it rejects again and again is
+ * set aside, where the audit finds it, and its hold is released.
  */
 import { Cause, Clock, Duration, Effect, Fiber, Metric, Option, Queue, Random } from "effect"
 import type { SqlError } from "effect/sql"
 
 import { repeatInBackground } from "../observability/BackgroundTask.ts"
-import { isOutOfRange, isPermanent, isProgramFault } from "../sql/SqlState.ts"
+import { Database } from "../sql/Database.ts"
+import { isOutOfRange, isPermanent, isProgramFault, rejectionText } from "../sql/SqlState.ts"
 import { makeBatchStatement, type SettlementRow } from "./BatchStatement.ts"
 import type { Charge, FindCharge } from "./Charge.ts"
 import { amountOutOfRange, type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
-import { describeWrite, logUnwritten, type PendingWrite, PendingWrites } from "./PendingWrites.ts"
+import {
+  describeWrite,
+  logUnwritten,
+  type PendingSettlement,
+  type PendingWrite,
+  PendingWrites
+} from "./PendingWrites.ts"
+import { setChargeAside } from "./RejectedCharges.ts"
 
 /** A batch without an answer after this long counts as failed. */
 const statementTimeout = Duration.seconds(10)
@@ -21,6 +30,8 @@ const firstBackoffMillis = 50
 const maxBackoffMillis = 2_000
 /** How long a settlement that the database rejected waits before it is tried again. */
 const rejectedRetry = Duration.minutes(1)
+/** How often a charge is tried that the database rejects. Then it is set aside: it would be rejected for ever. */
+const maxRejections = 5
 /** How often deadlines are checked: one timer for all callers instead of one per request. */
 const deadlineCheckInterval = Duration.millis(250)
 /** How long a closing queue goes on writing. */
@@ -33,11 +44,16 @@ const batchSize = Metric.histogram("tollgate_ledger_batch_size", {
 const queued = Metric.gauge("tollgate_ledger_queued", {
   description: "Holds and settlements that wait for a statement"
 })
+const rejectedCharges = Metric.counter("tollgate_rejected_charges_total", {
+  description: "Charges that the database rejected and that were set aside for an operator.",
+  incremental: true
+})
 
 /** Opens the queue for the gateway with this id. Closing the scope first writes what is still queued. */
 export const openGroupCommit = Effect.fnUntraced(function* (gateway: string) {
   const writes = new PendingWrites(yield* Clock.Clock, yield* Queue.unbounded<PendingWrite, Cause.Done>())
-  const commit = yield* makeCommit(gateway, writes)
+  const setAside = yield* makeSetAside
+  const commit = yield* makeCommit(gateway, writes, setAside)
   // Every statement leaves the microtask queue, on the embedded engine as well, so this loop lets other fibers run.
   const worker = yield* writes.take().pipe(
     Effect.tap((batch) => Effect.all([Metric.update(batchSize, batch.length), Metric.update(queued, writes.size)])),
@@ -50,23 +66,59 @@ export const openGroupCommit = Effect.fnUntraced(function* (gateway: string) {
     every: deadlineCheckInterval,
     failureMessage: "The deadlines of the ledger's callers could not be checked"
   })
-  yield* Effect.addFinalizer(() => drain(writes, worker))
+  yield* Effect.addFinalizer(() => drain(writes, worker, setAside))
   return writes
 })
 
-const drain = Effect.fnUntraced(function* (writes: PendingWrites, worker: Fiber.Fiber<unknown, Cause.Done>) {
+/** Stores a rejected charge apart from the journal and tells the operator. `false` if it could not be stored either. */
+const makeSetAside = Effect.map(Database, ({ ledger }) =>
+  Effect.fnUntraced(function* (settlement: PendingSettlement) {
+    const { rejection, row } = settlement
+    const stored = yield* setChargeAside(ledger, row, rejection).pipe(
+      Effect.timeout(statementTimeout),
+      Effect.as(true),
+      Effect.catchCause((cause) =>
+        Effect.as(Effect.logError("A rejected charge could not be set aside", describeWrite(settlement), cause), false)
+      )
+    )
+    if (!stored) return false
+    yield* Metric.update(rejectedCharges, 1)
+    yield* Effect.logError(
+      "A charge that the database rejects was set aside; `ledger verify` names it until it is booked",
+      {
+        ...describeWrite(settlement),
+        rejection
+      }
+    )
+    return true
+  })
+)
+
+type SetAside = Effect.Success<typeof makeSetAside>
+
+const isRejectedCharge = ({ rejections, row }: PendingSettlement): boolean => rejections > 0 && row.charge !== undefined
+
+const drain = Effect.fnUntraced(function* (
+  writes: PendingWrites,
+  worker: Fiber.Fiber<unknown, Cause.Done>,
+  setAside: SetAside
+) {
   writes.close()
   yield* Fiber.await(worker).pipe(Effect.timeoutOption(drainTimeout))
   yield* Fiber.interrupt(worker)
-  yield* Effect.forEach(writes.unwritten, logUnwritten, { discard: true })
+  const end = (settlement: PendingSettlement) =>
+    isRejectedCharge(settlement)
+      ? Effect.flatMap(setAside(settlement), (stored) => (stored ? Effect.void : logUnwritten(settlement)))
+      : logUnwritten(settlement)
+  yield* Effect.forEach(writes.unwritten, end, { concurrency: "unbounded", discard: true })
 })
 
 type BatchFailure = Cause.Cause<SqlError.SqlError | Cause.TimeoutError>
 
 /** The function that writes a batch. It returns once each write has been answered, or put aside to be tried again. */
-const makeCommit = Effect.fnUntraced(function* (gateway: string, writes: PendingWrites) {
+const makeCommit = Effect.fnUntraced(function* (gateway: string, writes: PendingWrites, setAside: SetAside) {
   const statement = yield* makeBatchStatement
-  const scope = yield* Effect.scope
+  const reject = yield* makeReject(writes, setAside)
 
   /**
    * Grants the holds of a batch whose answer was lost, if they are stored. Sent a second time, they would be weighed
@@ -105,7 +157,7 @@ const makeCommit = Effect.fnUntraced(function* (gateway: string, writes: Pending
         const rejected = isRejected(cause)
         if (!rejected) for (const write of batch) if (write._tag === "Hold") write.mayExist = true
         if (!rejected && !isUnexpected(cause)) return retry(batch, attempt, cause)
-        return batch.length === 1 ? setAside(first, cause) : halve(batch)
+        return batch.length === 1 ? reject(first, cause) : halve(batch)
       })
     })
 
@@ -125,13 +177,22 @@ const makeCommit = Effect.fnUntraced(function* (gateway: string, writes: Pending
       Effect.flatMap(() => commit(batch, attempt + 1))
     )
 
-  const setAside = Effect.fnUntraced(function* (write: PendingWrite, cause: BatchFailure) {
+  return commit
+})
+
+/** The function that deals with a write that the database rejected even by itself. */
+const makeReject = Effect.fnUntraced(function* (writes: PendingWrites, setAside: SetAside) {
+  const scope = yield* Effect.scope
+
+  return Effect.fnUntraced(function* (write: PendingWrite, cause: BatchFailure) {
     yield* Effect.logError("The database rejected a write of the ledger", describeWrite(write), cause)
     if (write._tag === "Hold") return writes.refuseHold(write, Effect.fail(refusalOf(cause)))
+    write.rejections++
+    write.rejection = textOf(cause)
+    if (write.rejections >= maxRejections && isRejectedCharge(write) && (yield* setAside(write)))
+      return writes.refundInstead(write)
     yield* Effect.sync(() => writes.requeue(write)).pipe(Effect.delay(rejectedRetry), Effect.forkIn(scope))
   })
-
-  return commit
 })
 
 const bookedCharge = ({ charge, id, organization }: SettlementRow, find: FindCharge | undefined): Charge | undefined =>
@@ -156,6 +217,11 @@ const isUnexpected = (cause: BatchFailure): boolean => {
   if (Option.isNone(Cause.findErrorOption(cause))) return true
   const error = sqlErrorOf(cause)
   return error !== undefined && isProgramFault(error)
+}
+
+const textOf = (cause: BatchFailure): string => {
+  const error = sqlErrorOf(cause)
+  return error === undefined ? "an unexpected failure" : rejectionText(error)
 }
 
 const refusalOf = (cause: BatchFailure): LedgerError => {

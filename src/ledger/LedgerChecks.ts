@@ -13,7 +13,7 @@ import { type Picodollars, picodollars } from "../domain/Money.ts"
 import { ownerIsAlive } from "./Lease.ts"
 
 /** The most rows that one check reads. */
-const maxRows = 100
+export const maxRows = 100
 
 /** An account that is not the sum of its entries, or whose held part is not the sum of its open holds. */
 export interface AccountMismatch {

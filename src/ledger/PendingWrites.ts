@@ -32,7 +32,11 @@ export interface PendingHold {
 
 export interface PendingSettlement {
   readonly _tag: "Settlement"
-  readonly row: SettlementRow
+  /** Becomes a refund when its charge is set aside. */
+  row: SettlementRow
+  /** How often the database has rejected it, and why the last time. */
+  rejections: number
+  rejection: string
   /** Done when the settlement is durable, or when its caller has waited for long enough. */
   readonly acknowledged: Deferred.Deferred<void>
   /** Done when the settlement is durable, with the charge that is booked. */
@@ -93,11 +97,25 @@ export class PendingWrites {
   settle(row: SettlementRow): PendingSettlement {
     const deadline = this.clock.currentTimeMillisUnsafe() + settlementTimeoutMillis
     const [acknowledged, booked] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<Charge | undefined>()]
-    const settlement: PendingSettlement = { _tag: "Settlement", row, acknowledged, booked, deadline }
+    const settlement: PendingSettlement = {
+      _tag: "Settlement",
+      row,
+      rejections: 0,
+      rejection: "",
+      acknowledged,
+      booked,
+      deadline
+    }
     this.open.set(row.id, settlement)
     if (Queue.offerUnsafe(this.queue, settlement)) this.waitingSettlements.add(settlement)
     else Deferred.doneUnsafe(settlement.acknowledged, logUnwritten(settlement))
     return settlement
+  }
+
+  /** The charge of this settlement was set aside, and what is left of it is the release of its hold. */
+  refundInstead(settlement: PendingSettlement): void {
+    settlement.row = { ...settlement.row, charge: undefined }
+    this.requeue(settlement)
   }
 
   /** Queues a settlement again that could not be written. */

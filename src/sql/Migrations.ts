@@ -17,6 +17,7 @@ import { recordedAnswersMigration } from "./migrations/0006_recorded_answers.ts"
 import { confirmedPinsMigration } from "./migrations/0007_confirmed_pins.ts"
 import { chargeFactsMigration } from "./migrations/0008_charge_facts.ts"
 import { administrationMigration } from "./migrations/0009_administration.ts"
+import { rejectedChargesMigration } from "./migrations/0010_rejected_charges.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -27,7 +28,8 @@ export const migrations = {
   "0006_recorded_answers": recordedAnswersMigration,
   "0007_confirmed_pins": confirmedPinsMigration,
   "0008_charge_facts": chargeFactsMigration,
-  "0009_administration": administrationMigration
+  "0009_administration": administrationMigration,
+  "0010_rejected_charges": rejectedChargesMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */
@@ -47,7 +49,8 @@ const relations = [
   "recorded_answer",
   "admin_key",
   "audit_event",
-  "payment"
+  "payment",
+  "rejected_charge"
 ]
 
 const table = "schema_migration"

@@ -27,3 +27,7 @@ export const isOutOfRange = (error: SqlError.SqlError): boolean => sqlStateOf(er
 /** Whether neither the server nor the connection failed, so that the fault must be in this program. */
 export const isProgramFault = (error: SqlError.SqlError): boolean =>
   error.reason._tag === "UnknownError" && sqlStateOf(error) === undefined
+
+/** The server's own words for why it rejected a statement, without the statement and its parameters. */
+export const rejectionText = ({ message, reason: { cause } }: SqlError.SqlError): string =>
+  Predicate.hasProperty(cause, "message") && typeof cause.message === "string" ? cause.message : message
