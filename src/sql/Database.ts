@@ -8,10 +8,11 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import type { PGlite } from "@electric-sql/pglite"
-import { Context, Effect, Layer, type Redacted, type Scope } from "effect"
+import { Context, Data, Effect, Layer, type Redacted, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { type Migrator, SqlClient, type SqlError } from "effect/sql"
 
+import { describeError } from "../observability/ErrorDescription.ts"
 import * as DataDirectory from "./DataDirectory.ts"
 import { migrate, requireMigrated, type SchemaMismatch } from "./Migrations.ts"
 import { connectTo } from "./PgliteWire.ts"
@@ -32,7 +33,22 @@ interface Clients {
   readonly ledger: PgClient.PgClient
 }
 
-export type StartError = SqlError.SqlError | Migrator.MigrationError | SchemaMismatch | DataDirectory.DataDirectoryError
+/** PostgreSQL could not be reached at the start. `message` names the variable and says what to do. */
+export class DatabaseUnreachable extends Data.TaggedError("DatabaseUnreachable")<{ readonly message: string }> {}
+
+const unreachable = (error: SqlError.SqlError): DatabaseUnreachable =>
+  new DatabaseUnreachable({
+    message:
+      `DATABASE_URL: ${describeError(error)}. Set it to a PostgreSQL that runs and a database that exists, as in ` +
+      "postgres://user:password@host:5432/name, or unset it for the embedded database"
+  })
+
+export type StartError =
+  | DatabaseUnreachable
+  | SqlError.SqlError
+  | Migrator.MigrationError
+  | SchemaMismatch
+  | DataDirectory.DataDirectoryError
 
 export class Database extends Context.Service<
   Database,
@@ -69,6 +85,8 @@ const ledgerSettings = { enable_seqscan: "off", jit: "off", plan_cache_mode: "fo
 
 const postgresql = Effect.fnUntraced(function* (url: Redacted.Redacted, poolSize: number) {
   const general = yield* PgClient.make({ url, applicationName, minConnections: 1, maxConnections: poolSize })
+  // Connections are opened when they are used, so the first statement is what finds out.
+  yield* general`SELECT 1`
   const ledger = yield* PgClient.make({
     url,
     applicationName: `${applicationName}-ledger`,
@@ -77,7 +95,7 @@ const postgresql = Effect.fnUntraced(function* (url: Redacted.Redacted, poolSize
     startupParameters: ledgerSettings
   })
   return { engine: "postgresql", general, ledger } satisfies Clients
-})
+}, Effect.mapError(unreachable))
 
 /** Opens the embedded engine. It is imported only when it is needed, because it takes hundreds of megabytes. */
 const openEmbedded = (location: string): Effect.Effect<PGlite, DataDirectory.DataDirectoryError, Scope.Scope> =>
@@ -103,7 +121,11 @@ const embeddedAt = Effect.fnUntraced(function* (location: string) {
 
 const embedded = (dataDir: string) => Effect.flatMap(DataDirectory.lockDataDirectory(dataDir), embeddedAt)
 
-const clientsOf = ({ dataDir, poolSize, url }: DatabaseOptions) =>
+const clientsOf = ({
+  dataDir,
+  poolSize,
+  url
+}: DatabaseOptions): Effect.Effect<Clients, StartError, Scope.Scope | Reactivity.Reactivity> =>
   url === undefined ? embedded(dataDir) : postgresql(url, poolSize)
 
 const prepared = <E extends StartError>(

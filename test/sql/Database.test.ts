@@ -34,15 +34,21 @@ describeOnEngines("Database", (it) => {
 })
 
 describe("Database on a server that is not there", () => {
-  it.live("fails at start with a connection error", () =>
-    Effect.gen(function* () {
-      const url = Redacted.make("postgres://postgres@127.0.0.1:1/postgres")
-      const error = yield* Effect.flip(
-        Effect.provide(Database, Database.layer({ url, dataDir: "unused", poolSize: 1 }))
-      )
-      assert.strictEqual(error._tag === "SqlError" && error.reason._tag, "ConnectionError")
-    })
-  )
+  const urls = {
+    "does not listen": "postgres://postgres:geheim@127.0.0.1:1/postgres",
+    "is not named by a URL": "geheim"
+  }
+  for (const [what, url] of Object.entries(urls))
+    it.live(`fails at start, where it ${what}, with a line that names the variable and the remedy`, () =>
+      Effect.gen(function* () {
+        const error = yield* Effect.flip(
+          Effect.provide(Database, Database.layer({ url: Redacted.make(url), dataDir: "unused", poolSize: 1 }))
+        )
+        assert.strictEqual(error._tag, "DatabaseUnreachable")
+        assert.match(error.message, /^DATABASE_URL: .*Set it to .*unset it/)
+        assert.notInclude(error.message, "geheim")
+      })
+    )
 })
 
 describe("Database in a data directory", () => {
