@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Latch, Layer, Stream } from "effect"
 
 import { Catalog } from "../../src/catalog/Catalog.ts"
+import type { CompletionEvent } from "../../src/domain/Completion.ts"
 import type { ChatRequest } from "../../src/domain/Conversation.ts"
 import { heldRequestId } from "../../src/domain/Ids.ts"
 import { picodollars } from "../../src/domain/Money.ts"
@@ -42,7 +43,7 @@ const second = pricedTarget("second", 3n, 1_000n, 70n)
 const promptTokens = 1_000
 const answerUsage = { input: 10, output: 4 }
 const answerCost = 10n * 3n + 4n * 70n
-const events = [text("one two"), usage(answerUsage), finish]
+const reportedEvents = [text("one two"), usage(answerUsage), finish]
 
 interface Seen {
   readonly holds: Array<bigint>
@@ -50,8 +51,14 @@ interface Seen {
   readonly receipts: Array<Receipt>
 }
 
+interface Answering {
+  readonly events: ReadonlyArray<CompletionEvent>
+  readonly transcript: Transcript
+  readonly settling: Effect.Effect<void>
+}
+
 /** Services whose provider answers from the second target, and whose ledger waits for `settling`. */
-const services = (seen: Seen, transcript: Transcript, settling: Effect.Effect<void>) => {
+const services = (seen: Seen, { events, settling, transcript }: Answering) => {
   const answered = <A>(value: A) => Effect.succeed({ target: second, attempts: [], value })
   return Layer.mergeAll(
     Layer.mock(Catalog)({
@@ -101,14 +108,16 @@ const services = (seen: Seen, transcript: Transcript, settling: Effect.Effect<vo
 
 const useCases = Layer.merge(CompleteChat.layer({ defaultOutputTokens }), TranscribeAudio.layer)
 
-const withServices = <A, E, R>(
-  effect: (seen: Seen) => Effect.Effect<A, E, R>,
-  options: { readonly transcript?: Transcript; readonly settling?: Effect.Effect<void> } = {}
-) =>
+const withServices = <A, E, R>(effect: (seen: Seen) => Effect.Effect<A, E, R>, options: Partial<Answering> = {}) =>
   Effect.suspend(() => {
     const seen: Seen = { holds: [], charges: [], receipts: [] }
-    const transcript = options.transcript ?? { text: "a b c", usage: { ...none, audioInput: 30, output: 4 } }
-    const layer = useCases.pipe(Layer.provide(services(seen, transcript, options.settling ?? Effect.void)))
+    const answering = {
+      events: reportedEvents,
+      transcript: { text: "a b c", usage: { ...none, audioInput: 30, output: 4 } },
+      settling: Effect.void,
+      ...options
+    }
+    const layer = useCases.pipe(Layer.provide(services(seen, answering)))
     return Effect.provide(effect(seen), layer)
   })
 
@@ -194,6 +203,18 @@ describe("The money of a request", () => {
           assert.isTrue(seen.receipts[0]?.usageEstimated)
         }),
       { transcript: { text: "a b c", usage: { ...none, audioInput: 30, output: 1e15 } } }
+    )
+  )
+
+  it.effect("is charged for no more output than the request allowed, where the provider reports nothing", () =>
+    withServices(
+      (seen) =>
+        Effect.gen(function* () {
+          const answer = yield* complete({ maxOutputTokens: 5 })
+          assert.strictEqual(answer.usage.output, 5)
+          assert.deepStrictEqual(seen.charges, [BigInt(promptTokens) * 3n + 5n * 70n])
+        }),
+      { events: [text("word ".repeat(50)), finish] }
     )
   )
 
