@@ -15,6 +15,7 @@ import {
   charges,
   eventually,
   funded,
+  newOrganization,
   newRequest,
   takeHold,
   withLedger
@@ -100,6 +101,11 @@ describeOnEngines("RejectedCharges", (it) => {
       )
       assert.include(yield* named, "rejected_charge")
       const sql = yield* SqlClient.SqlClient
+      // The same id in the journal of another organization is another charge.
+      yield* sql`INSERT INTO credit_entry (id, organization_id, kind, amount)
+        SELECT id, ${newOrganization()}::uuid, 'charge', 0 FROM rejected_charge
+        WHERE organization_id = ${organization}::uuid`
+      assert.include(yield* named, "rejected_charge")
       const booked = yield* Effect.exit(
         sql.withTransaction(
           Effect.gen(function* () {
