@@ -46,6 +46,8 @@ export interface Claim {
 /** The recorded answer of an earlier request. */
 export interface Replay {
   readonly _tag: "Replay"
+  /** The id that the recorded answer was given under. */
+  readonly request: RequestId
   readonly answer: RecordedAnswer
 }
 

@@ -110,7 +110,11 @@ const resultOf = (row: AnswerRow): Replay | Conflict | undefined => {
     return { _tag: "Conflict", reason: row.outcome, request: requestId(row.request_id) }
   }
   if (row.answer === null || row.content_type === null) return undefined
-  return { _tag: "Replay", answer: { contentType: row.content_type, body: row.answer } }
+  return {
+    _tag: "Replay",
+    request: requestId(row.request_id),
+    answer: { contentType: row.content_type, body: row.answer }
+  }
 }
 
 const logFailure = <A>(write: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<void> =>

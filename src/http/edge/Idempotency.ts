@@ -76,6 +76,8 @@ const claimOrReplay = Effect.fnUntraced(function* (
   )
   if (found._tag === "Conflict") return yield* IdempotencyConflict.of(messageOf(found))
   if (found._tag === "Replay") yield* ResponseHeaders.addHeaders({ "idempotent-replayed": "true" })
+  // The id of the receipt. The JSON of a transcription has no place for it, and `x-request-id` is the repeat's own.
+  if (found.request !== request.request) yield* ResponseHeaders.addHeaders({ "idempotent-request-id": found.request })
   return found
 })
 
