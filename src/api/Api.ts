@@ -22,42 +22,32 @@ import { Transcription, TranscriptionEvent, TranscriptionRequestBody } from "./A
 import { ChatCompletion, ChatCompletionChunk } from "./ChatCompletion.ts"
 import { ChatCompletionRequest } from "./ChatRequest.ts"
 import * as Errors from "./Errors.ts"
+import { transcriptionAnswers, transcriptionEvents, transcriptionForms, transcripts } from "./examples/AudioExamples.ts"
+import { chatAnswers, chatChunks, chatRequests } from "./examples/ChatExamples.ts"
+import { receipts } from "./examples/GenerationExamples.ts"
+import { modelCards, modelLists } from "./examples/ModelExamples.ts"
 import { Generation } from "./Generation.ts"
 import { Liveness, NotReady, Readiness } from "./Health.ts"
+import { introduction } from "./Introduction.ts"
 import { ModelCard, ModelList } from "./Models.ts"
+import { documented } from "./OperationDocs.ts"
+import { ChatHeaders, IdempotencyHeaders } from "./RequestHeaders.ts"
 
 /** Whose API key the current request carries. */
 export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()("tollgate/api/Api/CurrentCaller") {}
+
+const apiKey = HttpApiSecurity.bearer.pipe(
+  HttpApiSecurity.annotateMerge(OpenApi.annotations({ description: "An API key of this gateway." }))
+)
 
 /** Identifies the caller by the API key. A request is refused before any of its body is read. */
 export class Authorization extends HttpApiMiddleware.Service<
   Authorization,
   { provides: CurrentCaller; requires: never }
 >()("tollgate/api/Authorization", {
-  security: { bearer: HttpApiSecurity.bearer },
+  security: { bearer: apiKey },
   error: [Errors.Unauthorized, Errors.EndpointNotAllowed, Errors.RateLimitExceeded, Errors.InternalError]
 }) {}
-
-/** Accepts any text: the handler checks the key, so that this check has its place in the order of all checks. */
-const IdempotencyHeaders = Schema.Struct({
-  "idempotency-key": Schema.optionalKey(Schema.String).annotate({
-    description:
-      "1 to 255 visible ASCII characters. A repeat with the same key and request within 24 hours gets the same " +
-      "answer, with the header `idempotent-replayed: true`, and is not charged again."
-  })
-})
-
-const ChatHeaders = Schema.Struct({
-  ...IdempotencyHeaders.fields,
-  "x-session-id": Schema.optionalKey(Schema.String).annotate({
-    description: "At most 256 characters. Stands for `session_id`, which comes before it where both are given."
-  }),
-  "x-end-user-id": Schema.optionalKey(Schema.String).annotate({
-    description:
-      "Whom your own service is working for: 1 to 512 characters, kept with the usage. It comes before " +
-      "`metadata.end_user_id` where both are given."
-  })
-})
 
 const Chat = HttpApiGroup.make("chat")
   .add(
@@ -78,15 +68,25 @@ const Chat = HttpApiGroup.make("chat")
         Errors.RequestTooLarge
       ]
     }).annotateMerge(
-      OpenApi.annotations({
+      documented({
         summary: "Create a chat completion",
         description:
           "Answers a conversation, whole or as server-sent events that end with `data: [DONE]`. " +
-          "The model is chosen by content and cost unless the request names one."
+          "The model is chosen by content and cost unless the request names one. " +
+          "Parameters that are not listed are ignored, as clients of OpenAI expect, and `null` means left out.",
+        openaiMethod: "chat.completions.create",
+        requests: chatRequests,
+        answers: { "application/json": chatAnswers, "text/event-stream": chatChunks },
+        headers: {
+          "x-svc-adjusted":
+            "Parameters that the model did not get as they were asked for, each with what was sent in its place, " +
+            "such as `temperature=1, top_p=omitted`."
+        }
       })
     )
   )
   .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "Chat", description: "Conversations with the models of the catalog." }))
 
 const Audio = HttpApiGroup.make("audio")
   .add(
@@ -112,38 +112,86 @@ const Audio = HttpApiGroup.make("audio")
         Errors.IdempotencyConflict
       ]
     }).annotateMerge(
-      OpenApi.annotations({
+      documented({
         summary: "Transcribe audio",
         description:
           "Answers with the text of an audio file, as JSON with its usage, as plain text or as events. " +
-          "To ask something about audio, send it in an `input_audio` part of a chat."
+          "To ask something about audio, send it in an `input_audio` part of a chat.",
+        openaiMethod: "audio.transcriptions.create",
+        requests: transcriptionForms,
+        answers: {
+          "application/json": transcriptionAnswers,
+          "text/plain": transcripts,
+          "text/event-stream": transcriptionEvents
+        },
+        errors: {
+          invalid_request: "temperature must be a number from 0 to 1",
+          invalid_call_name: "call_name must be text of 1 to 64 characters that is not only whitespace",
+          rate_limit_exceeded: "Too many files are being transcribed at the moment; try again"
+        }
       })
     )
   )
   .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "Audio", description: "Speech to text." }))
+
+const modelNotFound = "There is no such model; see /v1/models"
 
 const Models = HttpApiGroup.make("models")
   .add(
     HttpApiEndpoint.get("list", "/v1/models", { success: ModelList }).annotateMerge(
-      OpenApi.annotations({ summary: "List the models that can be called" })
+      documented({
+        summary: "List the models",
+        description:
+          "What can be called, with prices, limits and capabilities. `output_modalities` tells models for chats from " +
+          "models for transcription.",
+        openaiMethod: "models.list",
+        answers: { "application/json": modelLists }
+      })
     ),
     HttpApiEndpoint.get("get", "/v1/models/:id", {
-      params: { id: Schema.String },
+      params: {
+        id: Schema.String.annotate({ description: "An id from the list of models.", examples: ["gpt-5-mini"] })
+      },
       success: ModelCard,
       error: Errors.NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "One model" }))
+    }).annotateMerge(
+      documented({
+        summary: "Retrieve a model",
+        description: "The entry of one model in the list.",
+        openaiMethod: "models.retrieve",
+        answers: { "application/json": modelCards },
+        errors: { not_found: modelNotFound }
+      })
+    )
   )
   .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "Models", description: "The catalog that this gateway serves." }))
 
 const Generations = HttpApiGroup.make("generations")
   .add(
     HttpApiEndpoint.get("get", "/v1/generations/:id", {
-      params: { id: Schema.String },
+      params: {
+        id: Schema.String.annotate({
+          description: "The `id` of an answer, or the header `x-request-id` of any response.",
+          examples: ["01a203b4-b71a-76fe-9c67-e2d507f95a68"]
+        })
+      },
       success: Generation,
       error: Errors.NotFound
-    }).annotateMerge(OpenApi.annotations({ summary: "The receipt of one request" }))
+    }).annotateMerge(
+      documented({
+        summary: "Retrieve a receipt",
+        description:
+          "What one request did and what it cost: every attempt at a provider, why the model was chosen, and the " +
+          "tokens and rates from which the charge can be computed again. It is there as soon as the answer is.",
+        answers: { "application/json": receipts },
+        errors: { not_found: "There is no such request" }
+      })
+    )
   )
   .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "Receipts", description: "The record of every request." }))
 
 const Account = HttpApiGroup.make("account")
   .add(
@@ -155,6 +203,7 @@ const Account = HttpApiGroup.make("account")
     )
   )
   .middleware(Authorization)
+  .annotateMerge(OpenApi.annotations({ title: "Account", description: "What an API key may do and can spend." }))
 
 const Health = HttpApiGroup.make("health")
   .add(
@@ -163,8 +212,13 @@ const Health = HttpApiGroup.make("health")
   )
   .annotate(OpenApi.Exclude, true)
 
-/** Where the document and the reference that are made from this API can be read, both with GET. */
-export const documentPaths = { openApi: "/openapi.json", reference: "/docs" } as const
+/** Where the document and the reference that are made from this API can be read, all with GET. */
+export const documentPaths = {
+  openApi: "/openapi.json",
+  reference: "/docs",
+  styleSheet: "/docs/reference.css",
+  script: "/docs/reference.js"
+} as const
 
 /** The definition of all endpoints. */
 export class Api extends HttpApi.make("tollgate")
@@ -174,7 +228,7 @@ export class Api extends HttpApi.make("tollgate")
     OpenApi.annotations({
       title: "Tollgate",
       version: "1",
-      description: "An HTTP gateway for language models that speaks the OpenAI API.",
+      description: introduction,
       servers: [{ url: "/", description: "This gateway." }]
     })
   ) {}

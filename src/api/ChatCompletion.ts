@@ -23,10 +23,10 @@ export const ChatFinishReason = Schema.Literals(["stop", "length", "tool_calls",
 
 /** The member `svc`. On a direct call `routed` is false and the others are null. */
 export const RoutingMetadata = Schema.Struct({
-  routed: Schema.Boolean,
-  routed_model: Schema.NullOr(Schema.String),
-  routing_latency_ms: Schema.NullOr(Schema.Finite)
-})
+  routed: Schema.Boolean.annotate({ description: "Whether the gateway chose the model." }),
+  routed_model: Schema.NullOr(Schema.String).annotate({ description: "The model that it chose." }),
+  routing_latency_ms: Schema.NullOr(Schema.Finite).annotate({ description: "How long the choice took." })
+}).annotate({ description: "Where the request went." })
 export type RoutingMetadata = typeof RoutingMetadata.Type
 
 export const CompletionUsage = Schema.Struct({
@@ -35,8 +35,8 @@ export const CompletionUsage = Schema.Struct({
   total_tokens: Schema.Int,
   cost: Schema.Finite.annotate({ description: "Settled cost in USD." }),
   prompt_tokens_details: Schema.Struct({
-    cached_tokens: Schema.Int,
-    cache_write_tokens: Schema.Int,
+    cached_tokens: Schema.Int.annotate({ description: "Read from the provider's cache, at a lower price." }),
+    cache_write_tokens: Schema.Int.annotate({ description: "Written to the provider's cache." }),
     audio_tokens: Schema.Int
   }),
   completion_tokens_details: Schema.Struct({ reasoning_tokens: Schema.Int })
@@ -44,10 +44,10 @@ export const CompletionUsage = Schema.Struct({
 export type CompletionUsage = typeof CompletionUsage.Type
 
 const base = {
-  id: Schema.String,
-  created: Schema.Int,
+  id: Schema.String.annotate({ description: "Finds the receipt at `/v1/generations/{id}`." }),
+  created: Schema.Int.annotate({ description: "Seconds since 1970." }),
   model: Schema.String.annotate({ description: "The model that answered." }),
-  system_fingerprint: Schema.String
+  system_fingerprint: Schema.String.annotate({ description: "Changes with the catalog of the gateway." })
 }
 
 /** A plain answer. */

@@ -4,17 +4,9 @@
  */
 import { Schema } from "effect"
 
-import { isBase64 } from "../domain/Base64.ts"
-import { audioFormats } from "../domain/Conversation.ts"
 import { efforts } from "../domain/Reasoning.ts"
 import { hasAtMostCharacters } from "../domain/TextLength.ts"
-
-/**
- * An optional member. SDKs send `null` for omitted, so that is allowed too. `message` is the error for a value that
- * fits no member of a union; without it the error would show the union as a TypeScript type.
- */
-const omittable = <S extends Schema.Constraint>(schema: S, message?: string) =>
-  Schema.optionalKey(Schema.NullOr(schema).annotate(message === undefined ? {} : { message }))
+import { cacheable, cacheControlRule, ChatCacheControl, ChatMessage, JsonRecord, omittable } from "./ChatMessages.ts"
 
 const between = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
 const atLeast = (minimum: number) => Schema.Int.check(Schema.isGreaterThanOrEqualTo(minimum))
@@ -24,113 +16,12 @@ const maxCharacters = (maxLength: number) =>
     expected: `at most ${maxLength} characters`,
     toJsonSchema: () => ({ maxLength })
   })
-const JsonObject = Schema.Record(Schema.String, Schema.Unknown)
-
-const cacheControl = "Expected an object of type ephemeral"
-
-export const ChatCacheControl = Schema.Struct({
-  type: Schema.Literal("ephemeral"),
-  ttl: omittable(Schema.String).annotate({ description: "A duration such as `5m`, `1h` or `1 hour`." })
-})
-
-/** Clients mark parts, messages, tool calls and tools, and all of these are read. */
-const cacheable = { cache_control: omittable(ChatCacheControl, cacheControl) }
-
-const TextPart = Schema.Struct({ type: Schema.Literal("text"), text: Schema.String, ...cacheable })
-
-const imageUrl = /^(?:https?:\/\/|data:[\w.+-]+\/[\w.+-]+;base64,)/i
-
-const ImagePart = Schema.Struct({
-  type: Schema.Literal("image_url"),
-  image_url: Schema.Struct({
-    url: Schema.String.check(
-      Schema.isPattern(imageUrl, { expected: "an http(s) URL or a data URI of the form data:<mime>;base64,<data>" }),
-      Schema.makeFilter((url) => !/^data:/i.test(url) || isBase64(url.slice(url.indexOf(",") + 1)), {
-        expected: "a data URI whose data is base64"
-      })
-    ),
-    detail: omittable(Schema.String)
-  }),
-  ...cacheable
-})
-
-const AudioPart = Schema.Struct({
-  type: Schema.Literal("input_audio"),
-  input_audio: Schema.Struct({
-    data: Schema.String.check(Schema.makeFilter(isBase64, { expected: "audio in base64" })),
-    format: Schema.Literals(audioFormats)
-  }),
-  ...cacheable
-})
-
-const RefusalPart = Schema.Struct({ type: Schema.Literal("refusal"), refusal: Schema.String })
-
-const textOnly = "a part of type text"
-const TextContent = Schema.Union([Schema.String, Schema.Array(TextPart)])
-const UserContent = Schema.Union([
-  Schema.String,
-  Schema.Array(
-    Schema.Union([TextPart, ImagePart, AudioPart]).annotate({
-      message: "Expected a part of type text, image_url or input_audio"
-    })
-  )
-])
-const AssistantContent = Schema.Union([
-  Schema.String,
-  Schema.Array(Schema.Union([TextPart, RefusalPart]).annotate({ message: `Expected ${textOnly}` }))
-])
-const ToolContent = Schema.Union([
-  Schema.String,
-  Schema.Array(Schema.Union([TextPart, ImagePart]).annotate({ message: "Expected a part of type text or image_url" }))
-])
-
-const ToolCall = Schema.Struct({
-  id: Schema.NonEmptyString,
-  type: omittable(Schema.Literal("function")),
-  function: Schema.Struct({ name: Schema.NonEmptyString, arguments: Schema.String }),
-  ...cacheable
-})
-
-const instruction = { content: Schema.NullOr(TextContent), ...cacheable }
-
-/** One schema per role, each with a single literal, so that an error names the missing key rather than the union. */
-const SystemMessage = Schema.Struct({ role: Schema.Literal("system"), ...instruction })
-const DeveloperMessage = Schema.Struct({ role: Schema.Literal("developer"), ...instruction })
-const UserMessage = Schema.Struct({ role: Schema.Literal("user"), content: Schema.NullOr(UserContent), ...cacheable })
-const AssistantMessage = Schema.Struct({
-  role: Schema.Literal("assistant"),
-  content: omittable(AssistantContent),
-  tool_calls: omittable(Schema.Array(ToolCall)),
-  refusal: omittable(Schema.String),
-  reasoning: omittable(Schema.String),
-  reasoning_content: omittable(Schema.String).annotate({
-    description: "Another name of `reasoning`, which counts where both are given."
-  }),
-  reasoning_details: omittable(Schema.Array(JsonObject)),
-  ...cacheable
-})
-const ToolMessage = Schema.Struct({
-  role: Schema.Literal("tool"),
-  content: Schema.NullOr(ToolContent),
-  tool_call_id: Schema.NonEmptyString,
-  ...cacheable
-})
-
-export const ChatMessage = Schema.Union([
-  SystemMessage,
-  DeveloperMessage,
-  UserMessage,
-  AssistantMessage,
-  ToolMessage
-]).annotate({ message: "Expected a message with role system, developer, user, assistant or tool" })
-export type ChatMessage = typeof ChatMessage.Type
-
 export const ChatTool = Schema.Struct({
   type: Schema.Literal("function"),
   function: Schema.Struct({
     name: Schema.NonEmptyString,
-    description: omittable(Schema.String),
-    parameters: JsonObject.annotate({ description: "JSON Schema of the arguments." }),
+    description: omittable(Schema.String).annotate({ description: "Tells the model what the function is for." }),
+    parameters: JsonRecord.annotate({ description: "JSON Schema of the arguments." }),
     ...cacheable
   }),
   ...cacheable
@@ -159,7 +50,7 @@ export const ChatResponseFormat = Schema.Union([
       name: Schema.NonEmptyString,
       description: omittable(Schema.String),
       strict: omittable(Schema.Boolean),
-      schema: JsonObject
+      schema: JsonRecord.annotate({ description: "JSON Schema of the answer." })
     })
   })
 ]).annotate({ message: responseFormat })
@@ -174,38 +65,76 @@ const Metadata = Schema.Record(Schema.String, Schema.NullOr(Schema.String.check(
   })
 )
 
+const about = (description: string) => ({ description })
+
 export const ChatCompletionRequest = Schema.Struct({
-  messages: Schema.Array(ChatMessage).check(Schema.isMinLength(1)),
-  model: omittable(Schema.String).annotate({
-    description: "A model of `/v1/models`. `svc-auto`, null or omitted: the gateway chooses."
-  }),
-  n: omittable(Schema.Literal(1), "Expected 1: exactly one choice is returned"),
-  modalities: omittable(Schema.Array(Schema.Literal("text")), "Expected an array that has only text"),
-  stream: omittable(Schema.Boolean),
-  temperature: omittable(between(0, 2)),
-  max_completion_tokens: omittable(atLeast(1)),
-  max_tokens: omittable(atLeast(1)),
-  tools: omittable(Schema.Array(ChatTool)),
-  tool_choice: omittable(ChatToolChoice, toolChoice),
-  parallel_tool_calls: omittable(Schema.Boolean),
-  response_format: omittable(ChatResponseFormat, responseFormat),
+  messages: Schema.Array(ChatMessage)
+    .check(Schema.isMinLength(1))
+    .annotate(about("The conversation so far, in order. Each kind of message is told by its `role`.")),
+  model: omittable(Schema.String).annotate(
+    about("A model of `/v1/models`. `svc-auto`, null or omitted: the gateway chooses.")
+  ),
+  stream: omittable(Schema.Boolean).annotate(
+    about("Answers with server-sent events as the model writes. False by default.")
+  ),
+  max_completion_tokens: omittable(atLeast(1)).annotate(
+    about("The most tokens that the model may write, with those it thinks.")
+  ),
+  max_tokens: omittable(atLeast(1)).annotate(about("The older name of `max_completion_tokens`, which counts first.")),
+  temperature: omittable(between(0, 2)).annotate(
+    about("How much chance there is in the answer: near 0 the likeliest words, higher more variety.")
+  ),
+  top_p: omittable(between(0, 1)).annotate(
+    about("Only the likeliest words whose probabilities add up to this are considered.")
+  ),
+  stop: omittable(Schema.Union([Schema.String, Schema.Array(Schema.String).check(Schema.isMaxLength(4))])).annotate(
+    about("Up to four texts before which the answer ends.")
+  ),
+  frequency_penalty: omittable(between(-2, 2)).annotate(
+    about("Above 0, words are less likely the more often they have come.")
+  ),
+  presence_penalty: omittable(between(-2, 2)).annotate(about("Above 0, words that have come are less likely.")),
+  tools: omittable(Schema.Array(ChatTool)).annotate(
+    about(
+      "Functions that the model may call. It answers with `tool_calls`; results go back as messages of role `tool`."
+    )
+  ),
+  tool_choice: omittable(ChatToolChoice, toolChoice).annotate(
+    about("`auto` leaves calls to the model, `none` forbids them, `required` or a named function forces one.")
+  ),
+  parallel_tool_calls: omittable(Schema.Boolean).annotate(
+    about("False allows one call in an answer at most. True by default.")
+  ),
+  response_format: omittable(ChatResponseFormat, responseFormat).annotate(
+    about("`json_object` gives valid JSON, `json_schema` an answer that conforms to the schema, or the request fails.")
+  ),
   reasoning: omittable(
     Schema.Struct({
-      effort: omittable(Effort),
-      max_tokens: omittable(atLeast(0)),
-      exclude: omittable(Schema.Boolean),
-      enabled: omittable(Schema.Boolean)
+      effort: omittable(Effort).annotate(about("The level of thinking.")),
+      max_tokens: omittable(atLeast(0)).annotate(about("A budget in tokens. 0 switches thinking off.")),
+      exclude: omittable(Schema.Boolean).annotate(about("The model thinks, but its thinking is not returned.")),
+      enabled: omittable(Schema.Boolean).annotate(about("False switches thinking off."))
     })
+  ).annotate(about("How much the model thinks. Routed requests that do not say so get high effort.")),
+  reasoning_effort: omittable(Effort).annotate(about("The same as `reasoning.effort`, which counts first.")),
+  session_id: omittable(Schema.String.check(maxCharacters(256))).annotate(
+    about("Names the conversation. Routed requests of one session stay on one model, whose cache serves the prompt.")
   ),
-  reasoning_effort: omittable(Effort),
-  top_p: omittable(between(0, 1)),
-  stop: omittable(Schema.Union([Schema.String, Schema.Array(Schema.String).check(Schema.isMaxLength(4))])),
-  frequency_penalty: omittable(between(-2, 2)),
-  presence_penalty: omittable(between(-2, 2)),
-  metadata: omittable(Metadata),
-  session_id: omittable(Schema.String.check(maxCharacters(256))),
-  cache_control: omittable(ChatCacheControl, cacheControl),
-  prompt_cache_key: omittable(Schema.String),
-  prompt_cache_retention: omittable(Schema.String)
+  metadata: omittable(Metadata).annotate(
+    about("Labels. `call_name`, of 1 to 64 characters, names the request in its receipt; others are not stored.")
+  ),
+  cache_control: omittable(ChatCacheControl, cacheControlRule).annotate(
+    about("Caches the whole prompt at providers that do so on demand. Parts, messages and tools can be marked as well.")
+  ),
+  prompt_cache_key: omittable(Schema.String).annotate(about("Groups requests with the same beginning for the cache.")),
+  prompt_cache_retention: omittable(Schema.String).annotate(
+    about("How long a cached prompt is kept, such as `24h`, at models that take it.")
+  ),
+  n: omittable(Schema.Literal(1), "Expected 1: exactly one choice is returned").annotate(
+    about("How many answers to return.")
+  ),
+  modalities: omittable(Schema.Array(Schema.Literal("text")), "Expected an array that has only text").annotate(
+    about("Answers are text.")
+  )
 }).annotate({ identifier: "ChatCompletionRequest" })
 export type ChatCompletionRequest = typeof ChatCompletionRequest.Type

@@ -13,12 +13,15 @@ export const Generation = Schema.Struct({
   object: Schema.Literal("generation"),
   created: Schema.Int,
   stream: Schema.Boolean,
-  outcome: Schema.String,
-  requested_model: Schema.NullOr(Schema.String),
-  model: Schema.NullOr(Schema.String),
-  endpoint: Schema.NullOr(Schema.String),
-  call_name: Schema.NullOr(Schema.String),
-  end_user_id: Schema.NullOr(Schema.String),
+  outcome: Schema.String.annotate({
+    description:
+      "`completed`, `client_left`, `broken` when the answer broke off midway, or the error code that was sent."
+  }),
+  requested_model: Schema.NullOr(Schema.String).annotate({ description: "What the request named." }),
+  model: Schema.NullOr(Schema.String).annotate({ description: "The model that answered." }),
+  endpoint: Schema.NullOr(Schema.String).annotate({ description: "The provider's endpoint that answered." }),
+  call_name: Schema.NullOr(Schema.String).annotate({ description: "Label of the request." }),
+  end_user_id: Schema.NullOr(Schema.String).annotate({ description: "Label of the request." }),
   audio: Schema.NullOr(
     Schema.Struct({ ms: Schema.Int, basis: Schema.Literals(["header", "size", "broken_header"]) })
   ).annotateKey({ description: "How long the audio of a transcription plays, and how that is known." }),
@@ -30,7 +33,7 @@ export const Generation = Schema.Struct({
       status: Schema.NullOr(Schema.Int),
       latency_ms: Schema.Finite
     })
-  ),
+  ).annotateKey({ description: "Every try at a provider, in order." }),
   adjusted: Schema.Array(Schema.String).annotateKey({
     description: "Parameters that the model did not get as they were asked for, each with what was sent."
   }),
@@ -45,7 +48,7 @@ export const Generation = Schema.Struct({
       candidates: Schema.Array(Schema.Struct({ model: Schema.String, distance: Schema.Finite, cost_usd: Usd })),
       excluded: Schema.Array(Schema.Struct({ model: Schema.String, because: Schema.String }))
     })
-  ),
+  ).annotateKey({ description: "How the model was chosen; null on a direct call." }),
   tokens: Schema.NullOr(
     Schema.Struct({
       input: Schema.Int,
@@ -58,12 +61,14 @@ export const Generation = Schema.Struct({
       estimated: Schema.Boolean
     })
   ),
-  picodollars_per_token: Schema.NullOr(Schema.Record(Schema.String, Schema.String)),
-  billed_audio_ms: Schema.NullOr(Schema.Int),
+  picodollars_per_token: Schema.NullOr(Schema.Record(Schema.String, Schema.String)).annotateKey({
+    description: "The rates, by kind of token. A picodollar is a millionth of a millionth of a dollar."
+  }),
+  billed_audio_ms: Schema.NullOr(Schema.Int).annotateKey({ description: "Audio that is billed by time." }),
   picodollars_per_audio_hour: Schema.NullOr(Schema.String),
   catalog_version: Schema.String,
-  held_usd: Usd,
-  cost_usd: Usd,
+  held_usd: Usd.annotateKey({ description: "What was held before the call, in USD." }),
+  cost_usd: Usd.annotateKey({ description: "What was charged, in USD." }),
   duration_ms: Schema.Finite,
-  first_output_ms: Schema.NullOr(Schema.Finite)
+  first_output_ms: Schema.NullOr(Schema.Finite).annotateKey({ description: "From arrival to the first output." })
 }).annotate({ identifier: "Generation" })

@@ -37,13 +37,13 @@ export const ModelFacts = Schema.Struct({
   max_output_tokens: Schema.optionalKey(Schema.Int),
   input_modalities: Schema.Array(Schema.Literals(["text", "image", "audio"])),
   tools: Schema.Boolean,
-  forced_tool_choice: Schema.Boolean,
-  structured_output: Schema.Boolean,
+  forced_tool_choice: Schema.Boolean.annotateKey({ description: "`tool_choice` can force a call." }),
+  structured_output: Schema.Boolean.annotateKey({ description: "Answers conform to a JSON schema." }),
   reasoning: Schema.Struct({
     support: Schema.Literals(["none", "optional", "always"]),
     efforts: Schema.Array(Schema.String)
   }),
-  providers: Schema.Array(Schema.String)
+  providers: Schema.Array(Schema.String).annotateKey({ description: "Who serves it, in order of preference." })
 })
 
 const Architecture = Schema.Struct({

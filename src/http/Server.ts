@@ -4,9 +4,9 @@
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
-import { HttpApiBuilder, HttpApiScalar, OpenApi } from "effect/http-api"
+import { HttpApiBuilder } from "effect/http-api"
 
-import { Api, documentPaths } from "../api/Api.ts"
+import { Api } from "../api/Api.ts"
 import { accountHandlersLayer, type AccountOptions } from "./account/AccountHandlers.ts"
 import { adminAuthorizationLayer, requestValidationLayer } from "./admin/AdminAuthorizationLayer.ts"
 import { creditHandlersLayer } from "./admin/CreditHandlers.ts"
@@ -21,27 +21,12 @@ import { healthHandlersLayer } from "./edge/HealthHandlers.ts"
 import { RequestBodies } from "./edge/RequestBodies.ts"
 import { generationHandlersLayer } from "./generation/GenerationHandlers.ts"
 import { modelHandlersLayer } from "./models/ModelHandlers.ts"
+import { referenceLayer } from "./reference/ReferenceRoutes.ts"
 
 export type ServerOptions = ChatHandlers.ChatOptions &
   TranscriptionHandlers.TranscriptionOptions &
   AccountOptions &
   Edge.EdgeOptions
-
-/**
- * The document as it is published: with the operator's own name where the contract says `svc`, and without the rule
- * that objects have no further members, because requests may carry unknown members and answers may gain new ones.
- */
-const published = (serviceName: string) => (document: Record<string, unknown>) =>
-  // A document stays an object when it is written as JSON and read again.
-  JSON.parse(
-    JSON.stringify(document, (key, value: unknown) =>
-      key === "additionalProperties" && value === false ? undefined : value
-    )
-      // RFC 7235 compares schemes without regard to case, but readers of such documents know only the lower case.
-      .replaceAll('"scheme":"Bearer"', '"scheme":"bearer"')
-      .replaceAll('"svc"', JSON.stringify(serviceName))
-      .replaceAll("svc-auto", `${serviceName}-auto`)
-  ) as Record<string, unknown>
 
 /** The handlers of the operator's routes. */
 export const adminHandlersLayer = Layer.mergeAll(
@@ -53,7 +38,6 @@ export const adminHandlersLayer = Layer.mergeAll(
 
 /** Serves every route on `socket`, which opens once all routes are ready: every connection it accepts is answered. */
 export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<HttpServer.HttpServer, E, R>) => {
-  const api = Api.annotateMerge(OpenApi.annotations({ transform: published(options.serviceName) }))
   const handlers = Layer.mergeAll(
     ChatHandlers.chatHandlersLayer(options),
     TranscriptionHandlers.transcriptionHandlersLayer(options),
@@ -63,9 +47,8 @@ export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<Ht
     healthHandlersLayer
   ).pipe(Layer.provide(RequestBodies.layer), Layer.provide(authorizationLayer), Layer.merge(adminHandlersLayer))
   const routes = Layer.mergeAll(
-    HttpApiBuilder.layer(api, { openapiPath: documentPaths.openApi }).pipe(Layer.provide(handlers)),
-    // The page must not load anything from another host.
-    HttpApiScalar.layer(api, { path: documentPaths.reference, scalar: { withDefaultFonts: false } }),
+    HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),
+    referenceLayer(options.serviceName),
     Edge.edgeLayer(options)
   )
   return Layer.unwrap(

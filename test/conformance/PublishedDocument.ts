@@ -7,7 +7,7 @@ import { at, type Json } from "../support/Chat.ts"
 import { TestGateway } from "../support/TestGateway.ts"
 
 /** Replaces a string that contains JSON by the schema of that JSON, because the tests parse it before they check it. */
-const unwrapped = (schema: unknown): unknown => {
+export const unwrapped = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(unwrapped)
   if (typeof schema !== "object" || schema === null) return schema
   if ("contentSchema" in schema) return unwrapped(schema.contentSchema)

@@ -114,7 +114,8 @@ const streamFault = ({ body, isComplete }: SentAnswer, events: Check, serviceNam
 export const contractFault = (answer: SentAnswer, serviceName = "svc"): string | undefined => {
   const { body, contentType, isComplete, method, status } = answer
   const path = answer.path.split("?")[0] ?? ""
-  if (method === "HEAD" || (status === 200 && Object.values<string>(documentPaths).includes(path))) return undefined
+  const isDocument = Object.values<string>(documentPaths).includes(path) && (status === 200 || status === 304)
+  if (method === "HEAD" || isDocument) return undefined
   const endpoint = declared.find(({ method: known, pattern }) => known === method && pattern.test(path))
   if (contentType.startsWith("text/event-stream")) {
     return endpoint?.events === undefined

@@ -5,7 +5,7 @@
  * would leave a key without one.
  */
 import { Context, Schema } from "effect"
-import { HttpApi, HttpApiMiddleware, HttpApiSecurity } from "effect/http-api"
+import { HttpApi, HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
 
 import * as Errors from "../Errors.ts"
 
@@ -28,12 +28,16 @@ const adminErrors = [
   Errors.InternalError
 ] as const
 
+const adminKey = HttpApiSecurity.bearer.pipe(
+  HttpApiSecurity.annotateMerge(OpenApi.annotations({ description: "An admin key of this gateway." }))
+)
+
 /** Identifies the operator by the admin key. A request is refused before any of its body is read. */
 export class AdminAuthorization extends HttpApiMiddleware.Service<
   AdminAuthorization,
   { provides: CurrentAdmin; requires: never }
 >()("tollgate/api/AdminAuthorization", {
-  security: { admin: HttpApiSecurity.bearer },
+  security: { admin: adminKey },
   error: adminErrors
 }) {}
 

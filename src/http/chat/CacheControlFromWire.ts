@@ -4,6 +4,7 @@
  */
 import { Duration, Option } from "effect"
 
+import type { ChatMessage } from "../../api/ChatMessages.ts"
 import type * as Api from "../../api/ChatRequest.ts"
 import type { Cacheable, CacheControl, ContentPart } from "../../domain/Conversation.ts"
 
@@ -73,7 +74,7 @@ const marksIn = (wire: Api.ChatCompletionRequest): ReadonlyArray<Mark> => [
   ])
 ]
 
-const marksOfMessage = (message: Api.ChatMessage, path: string): ReadonlyArray<Mark> => {
+const marksOfMessage = (message: ChatMessage, path: string): ReadonlyArray<Mark> => {
   const { content } = message
   const parts = content === undefined || content === null || typeof content === "string" ? [] : content
   const calls = message.role === "assistant" ? (message.tool_calls ?? []) : []

@@ -2,6 +2,7 @@
  * Translates a valid chat body into the gateway's own form: aliases are resolved and defaults are filled in. `null` and
  * absent mean the same, `developer` becomes `system`, and `max_tokens` counts only without `max_completion_tokens`.
  */
+import type { ChatMessage } from "../../api/ChatMessages.ts"
 import type * as Api from "../../api/ChatRequest.ts"
 import type {
   AssistantMessage,
@@ -80,7 +81,7 @@ const toRequest = (wire: Api.ChatCompletionRequest, sessionHeader: string | unde
   })
 })
 
-const toMessage = (message: Api.ChatMessage): Message => {
+const toMessage = (message: ChatMessage): Message => {
   switch (message.role) {
     case "system":
     case "developer":
@@ -97,7 +98,7 @@ const toMessage = (message: Api.ChatMessage): Message => {
   }
 }
 
-const toAssistant = (message: Extract<Api.ChatMessage, { role: "assistant" }>): AssistantMessage => {
+const toAssistant = (message: Extract<ChatMessage, { role: "assistant" }>): AssistantMessage => {
   const toolCalls = (message.tool_calls ?? []).map((call) => ({
     id: call.id,
     name: call.function.name,
@@ -126,10 +127,10 @@ const contentOf = ({
   content
 }: {
   readonly cache_control?: WireCacheControl
-  readonly content?: Api.ChatMessage["content"]
+  readonly content?: ChatMessage["content"]
 }): ReadonlyArray<ContentPart> => withMark(toParts(content), cacheControlOf(cache_control))
 
-const toParts = (content: Api.ChatMessage["content"]): ReadonlyArray<ContentPart> => {
+const toParts = (content: ChatMessage["content"]): ReadonlyArray<ContentPart> => {
   if (content === undefined || content === null || content === "") return []
   if (typeof content === "string") return [{ type: "text", text: content }]
   return content.map((part): ContentPart => {

@@ -1,0 +1,30 @@
+/**
+ * Values for members and parameters by their names, for bodies that have no example of their own. Of several values the
+ * first that has the type of the member is used.
+ */
+
+type MemberValue = string | number | boolean
+
+export const memberExamples: { readonly [name: string]: ReadonlyArray<MemberValue> } = {
+  id: ["01a203b4-b71a-76fe-9c67-e2d507f95a68"],
+  organization_id: ["01a1f0c2-8d11-7c3a-9a40-5b1f7de20c11"],
+  project_id: ["01a1f0c2-9e42-7d07-8b5e-0c9a4f6b3d22"],
+  environment_id: ["01a1f0c2-a7f3-7e19-b6cc-3d8e1a5f9e33"],
+  admin_key_id: ["01a1f0c2-b1a4-7f2b-8f0d-6e7c2b9d4a44"],
+  subject_id: ["01a203b4-b71a-76fe-9c67-e2d507f95a68"],
+  request_id: ["01a203b4-b71a-76fe-9c67-e2d507f95a68"],
+  name: ["Acme"],
+  display_prefix: ["tg-4f1c9a"],
+  secret: ["tg-4f1c9a…"],
+  requests_per_minute: [600],
+  overlap_seconds: [3_600],
+  created_at: ["2026-11-22T09:30:00.000Z", 1_795_358_504],
+  at: ["2026-11-22T09:30:00.000Z"],
+  payment_id: ["invoice-4711"],
+  amount_usd: ["25"],
+  available_usd: ["41.75"],
+  held_usd: ["0.0051605"],
+  reason: ["Paid by bank transfer"],
+  age_seconds: [2.5],
+  action: ["api_key.revoke"]
+}
