@@ -119,6 +119,36 @@ export interface MeteredUsage {
    * length of audio that was estimated from the size of the file.
    */
   readonly estimated: boolean
-  /** What the provider reported, where that is more than the model can have consumed and was not believed. */
+  /** What the provider reported, where that cannot be right and was not believed, or not all of it. */
   readonly implausible?: Usage
+  /** Present where the provider should have reported its count and did not. */
+  readonly unreported?: true
+}
+
+/** What is known of one answer when its usage is metered. */
+export interface UsageEvidence {
+  /** The provider's own count; `undefined` when it gave none. */
+  readonly reported: Usage | undefined
+  /** The gateway's count. It takes time, so it is only asked for where it is needed. */
+  readonly counted: () => Usage
+  readonly bounds: UsageBounds
+  /** False for an answer without any output. */
+  readonly hasOutput: boolean
+}
+
+/**
+ * The usage that is billed: as the provider reported it, as far as that can be right, else as it was counted here. A
+ * prompt never has zero tokens, and neither has output. Only an answer without output may have cost nothing.
+ */
+export const meteredUsage = ({ bounds, counted, hasOutput, reported }: UsageEvidence): MeteredUsage => {
+  if (reported === undefined) return { usage: counted(), estimated: true, unreported: true }
+  if (!isPlausible(reported, bounds)) return { usage: counted(), estimated: true, implausible: reported }
+  const lacksPrompt = promptTokens(reported) === 0 && (hasOutput || reported.output > 0)
+  const lacksOutput = reported.output === 0 && hasOutput
+  if (!lacksPrompt && !lacksOutput) return { usage: reported, estimated: false }
+  const own = counted()
+  // Output of which the gateway can count nothing, such as encrypted reasoning, leaves a report of zero as it is.
+  if (!lacksPrompt && own.output === 0) return { usage: reported, estimated: false }
+  const { output, reasoning } = lacksOutput ? own : reported
+  return { usage: { ...(lacksPrompt ? own : reported), output, reasoning }, estimated: true, implausible: reported }
 }

@@ -32,20 +32,23 @@ interface ChargedRequest {
 }
 
 const implausibleReports = Metric.counter("tollgate_implausible_usage_total", {
-  description: "Answers whose provider reported more tokens than the model can have consumed.",
+  description: "Answers whose provider reported usage that cannot be right.",
   incremental: true
 })
 
-/** The gateway's own count was charged; the operator has to ask the provider what it will bill. */
-const alarm = ({ facts, implausible }: { readonly facts: ChargeFacts; readonly implausible: Usage }) =>
-  Effect.andThen(
+/** Where the gateway's own count was charged, the operator has to ask the provider what it will bill. */
+const reportOwnCount = ({ implausible, unreported }: MeteredUsage, { served, usage }: ChargeFacts) => {
+  if (unreported) return Effect.logWarning("A provider reported no usage; it was counted here", { ...served, usage })
+  if (implausible === undefined) return Effect.void
+  return Effect.andThen(
     Metric.update(implausibleReports, 1),
-    Effect.logError("A provider reported more tokens than the model can have consumed; they were counted here", {
-      ...facts.served,
+    Effect.logError("A provider reported usage that cannot be right; it was counted here", {
+      ...served,
       reported: implausible,
-      charged: facts.usage
+      charged: usage
     })
   )
+}
 
 /** Not interruptible: the answer has been received, and a charge is never left half made. */
 export const chargeRequest = Effect.fnUntraced(function* (
@@ -55,8 +58,7 @@ export const chargeRequest = Effect.fnUntraced(function* (
   const nowMillis = yield* Clock.currentTimeMillis
   receipt.recordCharge(metered, cost, outcome)
   const chargeFacts = receipt.chargeFacts(nowMillis)
-  const { implausible } = metered
-  if (implausible !== undefined) yield* alarm({ facts: chargeFacts, implausible })
+  yield* reportOwnCount(metered, chargeFacts)
   const facts = encodeChargeFacts(chargeFacts)
   const { charge, pending } = yield* hold.settle(cost, facts)
   const isOwn = (booked: Charge): boolean => booked.facts === facts

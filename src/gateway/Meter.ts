@@ -2,11 +2,19 @@
  * Counts what one answer consumes while its events pass by: the usage that the provider reports, and what reaches the
  * client. However the answer ends, the meter knows the usage to charge.
  */
-import type { CompletionEvent, FinishReason } from "../domain/Completion.ts"
+import { type CompletionEvent, type FinishReason, isOutput } from "../domain/Completion.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import { isOptOut } from "../domain/Reasoning.ts"
-import { textTokens } from "../domain/TokenCount.ts"
-import { isPlausible, type MeteredUsage, none, promptTokens, type Usage, type UsageBounds } from "../domain/Usage.ts"
+import { audioTokens, textTokens } from "../domain/TokenCount.ts"
+import {
+  isPlausible,
+  type MeteredUsage,
+  meteredUsage,
+  none,
+  promptTokens,
+  type Usage,
+  type UsageBounds
+} from "../domain/Usage.ts"
 
 /** Events that go on to the client. */
 export type Delta = Exclude<CompletionEvent, { readonly type: "usage" | "finish" }>
@@ -19,6 +27,8 @@ export class Meter {
   hasDelivered = false
   private reported: Usage | undefined = undefined
   private outputText = ""
+  private hasOutput = false
+  private readonly request: ChatRequest
   private readonly hidesReasoning: boolean
   private readonly promptEstimate: number
   private readonly outputLimit: number
@@ -34,6 +44,7 @@ export class Meter {
     readonly bounds: UsageBounds
   }) {
     const { reasoning } = options.request
+    this.request = options.request
     this.hidesReasoning = reasoning?.exclude === true || isOptOut(reasoning)
     this.promptEstimate = options.promptTokens
     this.outputLimit = options.outputLimit
@@ -44,6 +55,7 @@ export class Meter {
   pass(events: ReadonlyArray<CompletionEvent>): Array<Delta> {
     const visible: Array<Delta> = []
     for (const event of events) {
+      this.hasOutput ||= isOutput(event)
       switch (event.type) {
         case "usage":
           this.reported = event.usage
@@ -77,12 +89,10 @@ export class Meter {
     return visible
   }
 
-  /** The usage of a complete answer: as the provider reported it, else counted here. */
+  /** The usage of a complete answer: as the provider reported it, as far as it can be right, else counted here. */
   complete(): MeteredUsage {
-    const { reported } = this
-    return reported !== undefined && this.isBelieved(reported)
-      ? { usage: reported, estimated: false }
-      : this.countedHere()
+    const { bounds, hasOutput, reported } = this
+    return meteredUsage({ reported, counted: () => this.estimate(), bounds, hasOutput })
   }
 
   /**
@@ -90,25 +100,19 @@ export class Meter {
    * count of the output is final only at the end, so until then the output delivered counts if it is more.
    */
   delivered(): MeteredUsage {
-    const { reported } = this
-    if (reported === undefined || !this.isBelieved(reported)) return this.countedHere()
-    if (this.finishReason !== undefined) return { usage: reported, estimated: false }
-    const prompt = promptTokens(reported) > 0 ? reported : this.estimate()
-    const output = Math.max(reported.output, this.outputTokens())
+    const { bounds, reported } = this
+    if (this.finishReason !== undefined || (reported !== undefined && !isPlausible(reported, bounds)))
+      return this.complete()
+    const own = this.estimate()
+    if (reported === undefined) return { usage: own, estimated: true }
+    const prompt = promptTokens(reported) > 0 ? reported : own
+    const output = Math.max(reported.output, own.output)
     return { usage: { ...prompt, output, reasoning: Math.min(reported.reasoning, output) }, estimated: true }
   }
 
-  private isBelieved(reported: Usage): boolean {
-    return isPlausible(reported, this.bounds)
-  }
-
-  private countedHere(): MeteredUsage {
-    const counted = { usage: this.estimate(), estimated: true }
-    return this.reported === undefined ? counted : { ...counted, implausible: this.reported }
-  }
-
   private estimate(): Usage {
-    return { ...none, input: this.promptEstimate, output: this.outputTokens() }
+    const audioInput = Math.min(audioTokens(this.request), this.promptEstimate)
+    return { ...none, input: this.promptEstimate - audioInput, audioInput, output: this.outputTokens() }
   }
 
   private outputTokens(): number {

@@ -10,7 +10,7 @@ import { billedMillis, costOf } from "../catalog/Price.ts"
 import type { Picodollars } from "../domain/Money.ts"
 import { textTokens, tokensPerAudioSecond } from "../domain/TokenCount.ts"
 import type { Transcript, TranscriptionRequest } from "../domain/Transcription.ts"
-import { isPlausible, type MeteredUsage, none, promptTokens, type Usage, usageBounds } from "../domain/Usage.ts"
+import { type MeteredUsage, meteredUsage, none, promptTokens, type Usage, usageBounds } from "../domain/Usage.ts"
 
 /** Transcription models count one token per 100 ms of audio, which was derived from OpenAI's bills. */
 const tokensPerTranscribedSecond = 10
@@ -38,10 +38,15 @@ export const billedUsage = (
   const timeIsEstimated = time.audioMillis !== undefined && request.length.basis !== "header"
   const derived = derivedUsage(endpoint, request, textTokens(transcript.text))
   const bounds = usageBounds({ promptTokens: promptTokens(derived), maxOutputTokens: endpoint.maxOutputTokens })
-  const { usage: reported } = transcript
-  if (reported !== undefined && isPlausible(reported, bounds))
-    return { usage: { ...reported, ...time }, estimated: timeIsEstimated }
-  return { usage: { ...derived, ...time }, estimated: true, ...(reported && { implausible: reported }) }
+  const { text, usage: reported } = transcript
+  const { unreported, ...metered } = meteredUsage({ reported, counted: () => derived, bounds, hasOutput: text !== "" })
+  return {
+    ...metered,
+    usage: { ...metered.usage, ...time },
+    estimated: metered.estimated || timeIsEstimated,
+    // Tokens that cost nothing are not missed.
+    ...(unreported && time.audioMillis === undefined && { unreported })
+  }
 }
 
 const derivedUsage = (

@@ -118,22 +118,32 @@ describe("The charge of a request", () => {
     })
   )
 
-  it.effect("raises an alarm where the provider was not believed", () =>
+  it.effect("raises an alarm where the provider was not believed, and a warning where it reported nothing", () =>
     Effect.gen(function* () {
-      const lines: Array<unknown> = []
+      const lines: Array<readonly [level: string, message: unknown]> = []
       const log = Logger.make(({ logLevel, message }) => void lines.push([logLevel, message]))
       const count = Effect.map(Metric.snapshot, (metrics) => {
         const found = metrics.find(({ id }) => id === "tollgate_implausible_usage_total")
         return found?.type === "Counter" ? Number(found.state.count) : 0
       })
+      const logged = (metered: MeteredUsage) =>
+        Effect.provide(
+          charged((charge) => ({ charge }), metered),
+          Logger.layer([log])
+        )
       const before = yield* count
       const implausible = { ...usage, output: 1e300 }
-      yield* charged((charge) => ({ charge }), { usage, estimated: true, implausible }).pipe(
-        Effect.provide(Logger.layer([log]))
-      )
+      yield* logged({ usage, estimated: true, implausible })
       assert.strictEqual((yield* count) - before, 1)
       assert.lengthOf(lines, 1)
-      assert.match(JSON.stringify(lines), /acme\/m.*1e\+300/)
+      assert.match(JSON.stringify(lines), /Error.*acme\/m.*1e\+300/)
+      yield* logged({ usage, estimated: true, unreported: true })
+      yield* logged({ usage, estimated: true })
+      assert.strictEqual((yield* count) - before, 1)
+      assert.deepStrictEqual(
+        lines.map(([level]) => level),
+        ["Error", "Warn"]
+      )
     })
   )
 })

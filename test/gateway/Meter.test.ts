@@ -61,7 +61,8 @@ describe("Meter", () => {
 
   it("estimates the usage, hidden reasoning included, up to the output limit, when the provider reported none", () => {
     const few = afterAll(meterOf({ reasoning: { exclude: true } }), reasoning, text(" one two"), finish)
-    assert.deepStrictEqual(few.complete(), { usage: { ...none, input: 40, output: 4 }, estimated: true })
+    const counted = { usage: { ...none, input: 40, output: 4 }, estimated: true }
+    assert.deepStrictEqual(few.complete(), { ...counted, unreported: true })
     const many = afterAll(meterOf({}, 5), text("word ".repeat(50)), finish)
     assert.strictEqual(many.complete().usage.output, 5)
   })
@@ -93,11 +94,13 @@ describe("Meter", () => {
     it(`meters, when the client left and ${when}`, () => {
       assert.deepStrictEqual(afterAll(meterOf(), ...events).delivered().usage, { ...none, ...expected })
     })
+})
 
+describe("Meter, of what a provider reports,", () => {
   const mostPrompt = 300_000 + 2 * 40
   const believed: ReadonlyArray<Partial<Usage>> = [
     { input: mostPrompt, output: 1_000 },
-    { input: 1, cacheRead: mostPrompt - 4, cacheWrite5m: 1, cacheWrite1h: 1, audioInput: 1 }
+    { input: 1, cacheRead: mostPrompt - 4, cacheWrite5m: 1, cacheWrite1h: 1, audioInput: 1, output: 1 }
   ]
   const implausible: Record<string, Partial<Usage>> = {
     "a prompt far beyond the local count": { input: mostPrompt + 1 },
@@ -120,6 +123,54 @@ describe("Meter", () => {
       const whole = afterAll(meterOf(), ...events, finish)
       assert.deepStrictEqual([whole.complete(), whole.delivered()], [expected, expected])
     })
+})
+
+describe("Meter, of a provider that reports too little,", () => {
+  const tooLittle: Record<string, readonly [reported: Partial<Usage>, charged: Partial<Usage>]> = {
+    "zero for everything": [{}, { input: 40, output: 3 }],
+    "an empty prompt": [
+      { output: 7, reasoning: 5 },
+      { input: 40, output: 7, reasoning: 5 }
+    ],
+    "no output": [
+      { input: 9, cacheRead: 2 },
+      { input: 9, cacheRead: 2, output: 3 }
+    ]
+  }
+  const outputs: Record<string, ReadonlyArray<CompletionEvent>> = {
+    text: [text("a b c")],
+    "a refusal": [{ type: "refusal", text: "a b c" }],
+    reasoning: [{ type: "reasoning", text: "a b c" }],
+    "a tool call": [
+      { ...tool, name: "a b" },
+      { ...fragment, fragment: " c" }
+    ]
+  }
+  for (const [what, [counts, charged]] of Object.entries(tooLittle))
+    for (const [sort, events] of Object.entries(outputs))
+      it(`counts what is missing, and says so: ${what} for ${sort}`, () => {
+        const expected = { usage: { ...none, ...charged }, estimated: true, implausible: { ...none, ...counts } }
+        const meter = afterAll(meterOf(), ...events, usage(counts), finish)
+        assert.deepStrictEqual([meter.complete(), meter.delivered()], [expected, expected])
+      })
+
+  it("believes a report of zero for an answer without output, and one without output of its own count", () => {
+    const free = { usage: none, estimated: false }
+    assert.deepStrictEqual(afterAll(meterOf(), usage({}), finish).complete(), free)
+    assert.deepStrictEqual(afterAll(meterOf(), text(""), usage({}), finish).complete(), free)
+    const empty = { usage: { ...none, input: 9 }, estimated: false }
+    assert.deepStrictEqual(afterAll(meterOf(), usage({ input: 9 }), finish).complete(), empty)
+    assert.deepStrictEqual(afterAll(meterOf(), encrypted, usage({ input: 9 }), finish).complete(), empty)
+    const hidden = afterAll(meterOf(), usage({ output: 9, reasoning: 9 }), finish).complete()
+    assert.deepStrictEqual(hidden.usage, { ...none, input: 40, output: 9, reasoning: 9 })
+  })
+
+  it("counts the audio of a prompt apart, which has a price of its own", () => {
+    const data = Buffer.alloc(6_000).toString("base64")
+    const messages = [{ role: "user", content: [{ type: "audio", data, format: "wav" }] }] as const
+    const { usage: counted } = afterAll(meterOf({ messages }), text("a"), finish).complete()
+    assert.deepStrictEqual([counted.audioInput, counted.input], [6, 34])
+  })
 
   it("believes no prompt beyond the context window, however long the local count says it is", () => {
     const bounds = usageBounds({ promptTokens: 100_000, contextWindow: 200_000, maxOutputTokens: 1_000 })

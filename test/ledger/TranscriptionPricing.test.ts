@@ -83,7 +83,11 @@ describe("billedUsage", () => {
   it("is derived if the provider reported nothing: a token per 100 ms, the prompt, and the words", () => {
     const derived = { ...none, input: textTokens("foxes"), audioInput: 13, output: textTokens(text) }
     const request = requestOf(1_201, { prompt: "foxes" })
-    assert.deepStrictEqual(billedUsage(byToken, request, silent), { usage: derived, estimated: true })
+    assert.deepStrictEqual(billedUsage(byToken, request, silent), {
+      usage: derived,
+      estimated: true,
+      unreported: true
+    })
     const short = { ...byToken, maxOutputTokens: 3 }
     assert.strictEqual(billedUsage(short, request, silent).usage.output, 3)
     const chat: PricedEndpoint = { ...byToken, protocol: "openai-chat" }
@@ -124,5 +128,24 @@ describe("billedUsage", () => {
       usage: most,
       estimated: false
     })
+  })
+
+  it("counts what is missing, and says so, where zero is reported for words", () => {
+    const derived = { ...none, audioInput: 10, output: textTokens(text) }
+    const of = (usage: Transcript["usage"], words = text) =>
+      billedUsage(byToken, requestOf(1_000), { text: words, usage })
+    assert.deepStrictEqual(of(none), { usage: derived, estimated: true, implausible: none })
+    const noOutput = { ...none, audioInput: 37 }
+    const withOutput = { ...noOutput, output: derived.output }
+    assert.deepStrictEqual(of(noOutput), { usage: withOutput, estimated: true, implausible: noOutput })
+    const noAudio = { ...none, output: 12 }
+    assert.deepStrictEqual(of(noAudio), { usage: { ...derived, output: 12 }, estimated: true, implausible: noAudio })
+    assert.deepStrictEqual(of(none, ""), { usage: none, estimated: false })
+  })
+
+  it("does not miss tokens that cost nothing", () => {
+    const time = { audioMillis: 10_000 }
+    const usage = { ...none, audioInput: 10, output: textTokens(text), ...time }
+    assert.deepStrictEqual(billedUsage(byTime, requestOf(1_000), silent), { usage, estimated: true })
   })
 })

@@ -2,20 +2,17 @@
 import { fromInclusive, type Usage } from "../../../domain/Usage.ts"
 import { asNumber, asObject, type Fields } from "../shared/Field.ts"
 
-/**
- * The usage in a response object, if there is one. No prompt is empty, so zero for everything means that nothing was
- * counted; some responses that were cut short report that.
- */
+/** The usage in a response object, if there is one. Zero for everything is what some cut short responses report. */
 export const usageIn = (fields: Fields): Usage | undefined => {
   const usage = asObject(fields["usage"]) ?? {}
-  const prompt = asNumber(usage["input_tokens"]) ?? 0
-  const completion = asNumber(usage["output_tokens"]) ?? 0
-  if (prompt === 0 && completion === 0) return undefined
+  const prompt = asNumber(usage["input_tokens"])
+  const completion = asNumber(usage["output_tokens"])
+  if (prompt === undefined && completion === undefined) return undefined
   const inputDetails = asObject(usage["input_tokens_details"]) ?? {}
   const outputDetails = asObject(usage["output_tokens_details"]) ?? {}
   return fromInclusive({
-    prompt,
-    completion,
+    prompt: prompt ?? 0,
+    completion: completion ?? 0,
     cacheRead: asNumber(inputDetails["cached_tokens"]) ?? 0,
     cacheWrite5m: asNumber(inputDetails["cache_write_tokens"]) ?? 0,
     reasoning: asNumber(outputDetails["reasoning_tokens"]) ?? 0

@@ -326,7 +326,7 @@ it("cuts at stop sequences by itself, even if they come in pieces or over the li
   assert.strictEqual(completed(decoded(openAiResponses, lines, stopping(["\nb"]))).content, "a")
 })
 
-it("counts usage in disjoint buckets, and takes zero for everything as not counted", () => {
+it("counts usage in disjoint buckets, and tells zero from what was not counted", () => {
   const usage = {
     input_tokens: 100,
     input_tokens_details: { cached_tokens: 60, cache_write_tokens: 10 },
@@ -337,8 +337,10 @@ it("counts usage in disjoint buckets, and takes zero for everything as not count
   const expected = { ...none, input: 30, cacheRead: 60, cacheWrite5m: 10, output: 50, reasoning: 20 }
   assert.deepStrictEqual(read([text(0, "a"), ended([], { usage })]).usage, expected)
   assert.deepStrictEqual(completed(decoded(openAiResponses, response([], { usage }), call)).usage, expected)
-  for (const nothing of [undefined, null, {}, { input_tokens: 0, output_tokens: 0, total_tokens: 0 }])
+  for (const nothing of [undefined, null, {}])
     assert.isUndefined(read([ended([message("a")], { usage: nothing })]).usage)
+  const zeros = { input_tokens: 0, output_tokens: 0, total_tokens: 0 }
+  assert.deepStrictEqual(read([ended([message("a")], { usage: zeros })]).usage, none)
 })
 
 it("finds errors in every form: in the response, in the last event, flat, nested, and by the name of the event", () => {

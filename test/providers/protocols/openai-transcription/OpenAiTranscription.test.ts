@@ -113,12 +113,7 @@ const answers: ReadonlyArray<readonly [string, JsonObject, string, object | unde
   ],
   ["of a server of one's own", { text: "\n Guten Tag. \n" }, "Guten Tag.", undefined],
   ["without any speech", { text: "" }, "", undefined],
-  [
-    "whose counts are all zero",
-    { text: "a", usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 } },
-    "a",
-    undefined
-  ],
+  ["whose counts are all zero", { text: "a", usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 } }, "a", {}],
   [
     "whose counts are implausible, to be judged where the limits of the model are known,",
     { text: "a", usage: { input_tokens: 1e12, output_tokens: 1 } },
