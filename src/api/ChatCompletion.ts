@@ -25,7 +25,12 @@ export const ChatFinishReason = Schema.Literals(["stop", "length", "tool_calls",
 export const RoutingMetadata = Schema.Struct({
   routed: Schema.Boolean.annotate({ description: "Whether the gateway chose the model." }),
   routed_model: Schema.NullOr(Schema.String).annotate({ description: "The model that it chose." }),
-  routing_latency_ms: Schema.NullOr(Schema.Finite).annotate({ description: "How long the choice took." })
+  routing_latency_ms: Schema.NullOr(Schema.Finite).annotate({ description: "How long the choice took." }),
+  adjusted: Schema.optionalKey(Schema.Array(Schema.String)).annotateKey({
+    description:
+      "On the last chunk of a stream: the parameters that the model did not get as they were asked for, each with " +
+      "what was sent. The header `x-svc-adjusted` of every answer names them too."
+  })
 }).annotate({ description: "Where the request went." })
 export type RoutingMetadata = typeof RoutingMetadata.Type
 

@@ -24,6 +24,7 @@ export interface AnswerRow {
   readonly outcome: "answered" | "too_large" | "client_left" | null
   readonly content_type: string | null
   readonly answer: Uint8Array | null
+  readonly adjusted: string | null
 }
 
 export const makeAnswerTable = Effect.gen(function* () {
@@ -53,15 +54,16 @@ export const makeAnswerTable = Effect.gen(function* () {
           body_sha256 = excluded.body_sha256,
           request_id = CASE WHEN existing.expires_at > ${now} THEN existing.request_id ELSE excluded.request_id END,
           claimed_by = excluded.claimed_by, claimed_until = excluded.claimed_until, expires_at = excluded.expires_at,
-          outcome = NULL, content_type = NULL, answer = NULL
+          outcome = NULL, content_type = NULL, answer = NULL, adjusted = NULL
         WHERE existing.expires_at <= ${now}
           OR (existing.claimed_until <= ${now} AND existing.body_sha256 = excluded.body_sha256)
         RETURNING request_id
       )
-      SELECT true AS claimed, true AS same_body, request_id, NULL AS outcome, NULL AS content_type, NULL AS answer
+      SELECT true AS claimed, true AS same_body, request_id, NULL AS outcome, NULL AS content_type, NULL AS answer,
+        NULL AS adjusted
       FROM claim
       UNION ALL
-      SELECT false, body_sha256 = ${bodyHash}, request_id, outcome, content_type, answer FROM recorded_answer
+      SELECT false, body_sha256 = ${bodyHash}, request_id, outcome, content_type, answer, adjusted FROM recorded_answer
       WHERE ${isRowOf(idempotent)} AND NOT EXISTS (SELECT FROM claim)`
     return row
   })
@@ -83,10 +85,10 @@ export const makeAnswerTable = Effect.gen(function* () {
   /** Ends the claim and records the outcome, with the answer unless it is too large. */
   const storeOutcome = Effect.fnUntraced(function* (request: IdempotentRequest, ended: ChargedOutcome) {
     const until = timestampAfter(yield* Clock.currentTimeMillis, retention)
-    const { body, contentType, outcome } = columnsOf(ended)
+    const { adjusted, body, contentType, outcome } = columnsOf(ended)
     yield* sql`
       UPDATE recorded_answer SET claimed_until = NULL, outcome = ${outcome}, expires_at = ${until},
-        content_type = ${contentType}, answer = ${body}
+        content_type = ${contentType}, answer = ${body}, adjusted = ${adjusted}
       WHERE ${isClaimedBy(request)}`
   })
 
@@ -97,10 +99,12 @@ const timestampAfter = (millis: number, lifetime: Duration.Duration) => timestam
 
 type ChargedOutcome = Exclude<RequestOutcome, "failed">
 
+const noAnswer = { contentType: null, body: null, adjusted: null }
+
 const columnsOf = (ended: ChargedOutcome) => {
-  if (typeof ended === "string") return { outcome: ended, contentType: null, body: null }
-  const { body, contentType } = ended
+  if (typeof ended === "string") return { outcome: ended, ...noAnswer }
+  const { adjusted = null, body, contentType } = ended
   return body.length > maxRecordedBytes
-    ? { outcome: "too_large", contentType: null, body: null }
-    : { outcome: "answered", contentType, body }
+    ? { outcome: "too_large", ...noAnswer }
+    : { outcome: "answered", contentType, body, adjusted }
 }

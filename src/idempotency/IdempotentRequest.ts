@@ -23,6 +23,8 @@ export interface IdempotentRequest {
 export interface RecordedAnswer {
   readonly contentType: string
   readonly body: Uint8Array
+  /** The parameters that the model did not get as they were asked for, separated by commas. Absent without any. */
+  readonly adjusted?: string
 }
 
 /** A larger answer is sent to its client and not recorded. */

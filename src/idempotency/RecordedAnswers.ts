@@ -110,10 +110,11 @@ const resultOf = (row: AnswerRow): Replay | Conflict | undefined => {
     return { _tag: "Conflict", reason: row.outcome, request: requestId(row.request_id) }
   }
   if (row.answer === null || row.content_type === null) return undefined
+  const { adjusted, answer: body, content_type: contentType } = row
   return {
     _tag: "Replay",
     request: requestId(row.request_id),
-    answer: { contentType: row.content_type, body: row.answer }
+    answer: { contentType, body, ...(adjusted !== null && { adjusted }) }
   }
 }
 

@@ -16,6 +16,13 @@ export interface RecordableFrame {
   readonly end?: "settled" | "broken"
 }
 
+/** A streamed answer that is about to be sent. */
+export interface RecordableStream<Frame extends RecordableFrame> {
+  readonly frames: Stream.Stream<Frame>
+  /** See `RecordedAnswer`. */
+  readonly adjusted?: string
+}
+
 /** Records an answer that is sent as a whole. */
 export const recordAnswer = <E, R>(claim: Claim, run: AnswerUnder<RecordedAnswer, E, R>) =>
   run(claim.request).pipe(
@@ -29,17 +36,20 @@ export const recordAnswer = <E, R>(claim: Claim, run: AnswerUnder<RecordedAnswer
  */
 export const recordStream = Effect.fnUntraced(function* <Frame extends RecordableFrame, E, R>(
   claim: Claim,
-  run: AnswerUnder<Stream.Stream<Frame>, E, R>,
+  run: AnswerUnder<RecordableStream<Frame>, E, R>,
   leftByClient: (exit: Exit.Exit<unknown, unknown>) => boolean
 ) {
   const recorder = new StreamRecorder(claim)
   yield* Effect.addFinalizer((exit) => recorder.close(leftByClient(exit)))
-  const frames = yield* Effect.tapError(run(claim.request), () => claim.end("failed"))
-  return Stream.tap(frames, (frame) => recorder.record(frame))
+  const opened = yield* Effect.tapError(run(claim.request), () => claim.end("failed"))
+  recorder.adjusted = opened.adjusted
+  return { ...opened, frames: Stream.tap(opened.frames, (frame) => recorder.record(frame)) }
 })
 
 /** Copies the frames of a stream, up to the size limit, and ends the claim when the stream ends. */
 class StreamRecorder {
+  /** Known once the stream has been opened. */
+  adjusted: string | undefined = undefined
   private readonly claim: Claim
   private texts: Array<string> = []
   private bytes = 0
@@ -68,7 +78,8 @@ class StreamRecorder {
   }
 
   private answer(): RecordedAnswer {
-    return { contentType: "text/event-stream", body: Buffer.from(this.texts.join("")) }
+    const body = Buffer.from(this.texts.join(""))
+    return { contentType: "text/event-stream", body, ...(this.adjusted !== undefined && { adjusted: this.adjusted }) }
   }
 }
 

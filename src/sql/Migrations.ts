@@ -18,6 +18,7 @@ import { confirmedPinsMigration } from "./migrations/0007_confirmed_pins.ts"
 import { chargeFactsMigration } from "./migrations/0008_charge_facts.ts"
 import { administrationMigration } from "./migrations/0009_administration.ts"
 import { rejectedChargesMigration } from "./migrations/0010_rejected_charges.ts"
+import { adjustedAnswersMigration } from "./migrations/0011_adjusted_answers.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -29,7 +30,8 @@ export const migrations = {
   "0007_confirmed_pins": confirmedPinsMigration,
   "0008_charge_facts": chargeFactsMigration,
   "0009_administration": administrationMigration,
-  "0010_rejected_charges": rejectedChargesMigration
+  "0010_rejected_charges": rejectedChargesMigration,
+  "0011_adjusted_answers": adjustedAnswersMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */

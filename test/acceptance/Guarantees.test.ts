@@ -273,6 +273,29 @@ describeWithFakeProvider("A parameter", (it) => {
     })
   )
 
+  for (const stream of [false, true])
+    it.effect(`that is named for an answer is also named for its replay, (stream: ${stream})`, () =>
+      Effect.gen(function* () {
+        const provider = yield* FakeProvider
+        const gateway = yield* TestGateway
+        const tenant = yield* gateway.tenant("1")
+        provider.script(Fake.answers("ok"))
+        for (const [more, adjusted] of [
+          [{ temperature: 1.5, top_p: 0.9 }, ["temperature=1", "top_p=omitted"]],
+          [{}, undefined]
+        ] as const) {
+          const headers = { ...as(tenant), "idempotency-key": `key-${String(adjusted)}` }
+          const body = { model: "claude-haiku-4-5", messages, stream, ...more }
+          const replies = [yield* gateway.chat(body, headers), yield* gateway.chat(body, headers)]
+          assert.strictEqual(replies[1]?.headers.get("idempotent-replayed"), "true")
+          for (const reply of replies) {
+            assert.strictEqual(reply.headers.get("x-svc-adjusted"), adjusted?.join(", ") ?? null)
+            if (stream) assert.deepStrictEqual(at(chunksOf(reply.text).at(-1), "svc", "adjusted"), adjusted)
+          }
+        }
+      })
+    )
+
   it.effect("leads a routed request to a model that takes it", () =>
     Effect.gen(function* () {
       const provider = yield* FakeProvider

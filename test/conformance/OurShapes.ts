@@ -3,10 +3,16 @@ import * as z from "zod"
 
 import { chunkThatEndsWith, count, errorBody } from "./OpenAiShapes.ts"
 
-const svc = z.union([
-  z.strictObject({ routed: z.literal(false), routed_model: z.null(), routing_latency_ms: z.null() }),
-  z.strictObject({ routed: z.literal(true), routed_model: z.string(), routing_latency_ms: z.number().nonnegative() })
-])
+const direct = z.strictObject({ routed: z.literal(false), routed_model: z.null(), routing_latency_ms: z.null() })
+const routed = z.strictObject({
+  routed: z.literal(true),
+  routed_model: z.string(),
+  routing_latency_ms: z.number().nonnegative()
+})
+const svc = z.union([direct, routed])
+/** The last chunk of a stream also names the parameters that were adjusted, if there are any. */
+const adjusted = { adjusted: z.exactOptional(z.array(z.string()).min(1)) }
+const lastSvc = z.union([direct.extend(adjusted), routed.extend(adjusted)])
 
 const billedUsage = z
   .looseObject({
@@ -72,12 +78,12 @@ export const chunks = {
     usage: z.undefined().optional(),
     svc: z.undefined().optional()
   }),
-  last: z.looseObject({ choices: finished, usage: billedUsage, svc, error: z.undefined().optional() }),
+  last: z.looseObject({ choices: finished, usage: billedUsage, svc: lastSvc, error: z.undefined().optional() }),
   broken: chunkThatEndsWith(z.literal("error")).extend({
     choices: z.tuple([z.looseObject({ ...choice.shape, finish_reason: z.literal("error") })]),
     usage: billedUsage.refine(({ cost }) => cost === 0, "a broken stream costs nothing"),
     error: errorBody.shape.error,
-    svc
+    svc: lastSvc
   })
 }
 

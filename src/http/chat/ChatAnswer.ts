@@ -8,7 +8,7 @@ import type { ReasoningDetail } from "../../domain/Conversation.ts"
 import type { RequestId } from "../../domain/Ids.ts"
 import { type Picodollars, toUsdNumber, zero } from "../../domain/Money.ts"
 import { cacheWriteTokens, none, promptTokens, type Usage } from "../../domain/Usage.ts"
-import type { RoutingSummary, PlainAnswer } from "../../gateway/CompleteChat.ts"
+import type { PlainAnswer, RoutingSummary, StreamedAnswer } from "../../gateway/CompleteChat.ts"
 import type { Delta } from "../../gateway/Meter.ts"
 import type { StreamItem } from "../../gateway/Settlement.ts"
 
@@ -137,21 +137,25 @@ export const keepAliveComment = ": keep-alive\n\n"
 /** Whatever is the same in all chunks is serialised once, so that a chunk costs one small `JSON.stringify`. */
 export const chunkWriter = (
   envelope: Envelope,
-  answer: { readonly model: string; readonly routing: RoutingSummary }
+  answer: Omit<StreamedAnswer, "items" | "model"> & { readonly model: string }
 ): ChunkWriter => {
   const head =
     `data: {"id":${JSON.stringify(completionId(envelope.id))},"object":"chat.completion.chunk",` +
     `"created":${envelope.createdSeconds},"model":${JSON.stringify(answer.model)},` +
     `"system_fingerprint":${JSON.stringify(envelope.fingerprint)},"choices":[`
-  const metadata = `,${JSON.stringify(envelope.serviceName)}:${JSON.stringify(routingBody(answer.routing))}`
+  const metadataWith = (adjusted: ReadonlyArray<string>): string => {
+    const body = { ...routingBody(answer.routing), ...(adjusted.length > 0 && { adjusted }) }
+    return `,${JSON.stringify(envelope.serviceName)}:${JSON.stringify(body)}`
+  }
   const open = `${head}{"index":0,"delta":`
   const close = `,"logprobs":null,"finish_reason":null}]`
   // Loops that read `choices[0]` of every chunk must live to the end, so the last chunk has a choice as well.
   const last = (finishReason: FinishReason | "error", usage: WireUsage, error = ""): string =>
     `${open}{},"logprobs":null,"finish_reason":"${finishReason}"}],"usage":${JSON.stringify(usage)}${error}` +
-    `${metadata}}\n\n`
+    // The headers may have gone out before it was known which model answers.
+    `${metadataWith(answer.adjustments)}}\n\n`
   return {
-    first: () => `${open}{"role":"assistant","content":""}${close}${metadata}}\n\n`,
+    first: () => `${open}{"role":"assistant","content":""}${close}${metadataWith([])}}\n\n`,
     item: (item) => {
       switch (item.type) {
         case "settled":

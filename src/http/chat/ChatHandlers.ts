@@ -18,7 +18,7 @@ import { Drain } from "../edge/Drain.ts"
 import { CurrentRequestId } from "../edge/Edge.ts"
 import * as Idempotency from "../edge/Idempotency.ts"
 import { RequestBodies } from "../edge/RequestBodies.ts"
-import { addHeaders, withRetryAfter } from "../edge/ResponseHeaders.ts"
+import { adjustedHeader, withRetryAfter } from "../edge/ResponseHeaders.ts"
 import { type Envelope, completionBody } from "./ChatAnswer.ts"
 import * as ChatBody from "./ChatBody.ts"
 import * as ChatStream from "./ChatStream.ts"
@@ -40,11 +40,6 @@ export const chatHandlersLayer = (options: ChatOptions) =>
       const { version } = yield* Catalog
       const { signal: drainSignal } = yield* Drain
       const autoModel = `${options.serviceName}-auto`
-      /** Names the parameters that the model did not get as they were asked for. */
-      const nameAdjustments = ({ adjustments }: PlainAnswer | StreamedAnswer) =>
-        adjustments.length === 0
-          ? Effect.void
-          : addHeaders({ [`x-${options.serviceName}-adjusted`]: adjustments.join(", ") })
 
       return handlers.handleRaw(
         "completions",
@@ -75,20 +70,23 @@ export const chatHandlersLayer = (options: ChatOptions) =>
           const callOf = (id: RequestId): ChatCall => ({ id, mayBeCharged: id !== idempotent.request, caller, input })
           if (!input.stream) {
             const answer = yield* Idempotency.answerOnce(recorded, idempotent, (id) =>
-              chat.complete(callOf(id)).pipe(
-                Effect.tap(nameAdjustments),
-                Effect.map((plain) => jsonAnswer(completionBody(envelopeOf(id), plain)))
-              )
+              Effect.map(chat.complete(callOf(id)), (plain) => ({
+                contentType: "application/json",
+                body: Buffer.from(JSON.stringify(completionBody(envelopeOf(id), plain))),
+                ...adjustedOf(plain)
+              }))
             )
-            return HttpServerResponse.uint8Array(answer.body, { contentType: answer.contentType })
+            const { adjusted, body: content, contentType } = answer
+            const headers = adjustedHeader(options.serviceName, adjusted)
+            return HttpServerResponse.uint8Array(content, { contentType, headers })
           }
           const opening = Idempotency.streamOnce(recorded, idempotent, (id) =>
-            chat.stream(callOf(id), drainSignal).pipe(
-              Effect.tap(nameAdjustments),
-              Effect.map((answer) =>
-                ChatStream.framesOf(answer, envelopeOf(id), { keepsLastDetails: keepsLastDetails(request.headers) })
-              )
-            )
+            Effect.map(chat.stream(callOf(id), drainSignal), (answer) => ({
+              frames: ChatStream.framesOf(answer, envelopeOf(id), {
+                keepsLastDetails: keepsLastDetails(request.headers)
+              }),
+              ...adjustedOf(answer)
+            }))
           )
           return yield* ChatStream.respond(opening, {
             envelope: envelopeOf(idempotent.request),
@@ -126,7 +124,5 @@ const headerText = (header: string | undefined): string | undefined => {
   )
 }
 
-const jsonAnswer = (body: unknown): RecordedAnswer => ({
-  contentType: "application/json",
-  body: Buffer.from(JSON.stringify(body))
-})
+const adjustedOf = ({ adjustments }: PlainAnswer | StreamedAnswer): Pick<RecordedAnswer, "adjusted"> =>
+  adjustments.length === 0 ? {} : { adjusted: adjustments.join(", ") }

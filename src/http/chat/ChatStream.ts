@@ -11,6 +11,8 @@ import type { ReasoningDetail } from "../../domain/Conversation.ts"
 import { appendDetail } from "../../domain/ReasoningBlocks.ts"
 import type { StreamedAnswer } from "../../gateway/CompleteChat.ts"
 import type { DrainSignal } from "../../gateway/Settlement.ts"
+import type { RecordableStream } from "../../idempotency/Recording.ts"
+import { adjustedHeader } from "../edge/ResponseHeaders.ts"
 import { chunkWriter, doneLine, type Envelope, joinReasoning, keepAliveComment } from "./ChatAnswer.ts"
 
 export interface StreamOptions {
@@ -32,23 +34,31 @@ export interface StreamFrame {
 
 /** The response, as soon as its status is known. `opening` succeeds with the first output. */
 export const respond = Effect.fnUntraced(function* <R>(
-  opening: Effect.Effect<Stream.Stream<StreamFrame>, ChatError, R>,
+  opening: Effect.Effect<RecordableStream<StreamFrame>, ChatError, R>,
   options: StreamOptions
 ) {
   const fiber = yield* Effect.forkScoped(Effect.raceFirst(opening, options.drainSignal))
   const opened = yield* Fiber.join(fiber).pipe(Effect.timeoutOption(options.keepAliveEvery))
-  const frames = Option.match(opened, {
+  const { adjusted, frames } = Option.match(opened, {
     onSome: (answer) => answer,
-    onNone: () =>
-      Stream.concat(
+    onNone: (): RecordableStream<StreamFrame> => ({
+      frames: Stream.concat(
         Stream.succeed<StreamFrame>({ text: keepAliveComment }),
-        Stream.unwrap(Effect.catch(Fiber.join(fiber), (error) => Effect.succeed(errorFrames(error, options))))
+        Fiber.join(fiber).pipe(
+          Effect.match({ onSuccess: (late) => late.frames, onFailure: (error) => errorFrames(error, options) }),
+          Stream.unwrap
+        )
       )
+    })
   })
   const body = yield* withKeepAlive(frames, options)
   return HttpServerResponse.stream(Stream.encodeText(body), {
     contentType: "text/event-stream; charset=utf-8",
-    headers: { "cache-control": "no-cache", "x-accel-buffering": "no" }
+    headers: {
+      "cache-control": "no-cache",
+      "x-accel-buffering": "no",
+      ...adjustedHeader(options.envelope.serviceName, adjusted)
+    }
   })
 })
 
@@ -83,7 +93,8 @@ export const framesOf = (
 const errorFrames = (error: ChatError, { envelope, requested }: StreamOptions): Stream.Stream<StreamFrame> => {
   const writer = chunkWriter(envelope, {
     model: requested.model,
-    routing: { routed: requested.routed, model: null, latencyMillis: null }
+    routing: { routed: requested.routed, model: null, latencyMillis: null },
+    adjustments: []
   })
   return Stream.succeed({ text: writer.first() + writer.item({ type: "broken", error }) + doneLine, end: "broken" })
 }

@@ -17,7 +17,13 @@ import {
   type Replay
 } from "../../idempotency/IdempotentRequest.ts"
 import type { RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
-import { type AnswerUnder, recordAnswer, recordStream, textOfAnswer } from "../../idempotency/Recording.ts"
+import {
+  type AnswerUnder,
+  recordAnswer,
+  type RecordableStream,
+  recordStream,
+  textOfAnswer
+} from "../../idempotency/Recording.ts"
 import type { StreamFrame } from "../chat/ChatStream.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
@@ -51,16 +57,19 @@ export const answerOnce = <E, R>(
 export const streamOnce = <E, R>(
   recorded: RecordedAnswers["Service"],
   { key, ...request }: OptionalIdempotentRequest,
-  run: AnswerUnder<Stream.Stream<StreamFrame>, E, R>
+  run: AnswerUnder<RecordableStream<StreamFrame>, E, R>
 ) =>
   key === undefined
     ? run(request.request)
     : Effect.gen(function* () {
         const found = yield* claimOrReplay(recorded, { ...request, key })
-        return found._tag === "Replay"
-          ? Stream.succeed<StreamFrame>({ text: textOfAnswer(found.answer), end: "settled" })
-          : yield* recordStream(found, run, leftByClient)
+        return found._tag === "Replay" ? replayed(found.answer) : yield* recordStream(found, run, leftByClient)
       })
+
+const replayed = (answer: RecordedAnswer): RecordableStream<StreamFrame> => ({
+  frames: Stream.succeed<StreamFrame>({ text: textOfAnswer(answer), end: "settled" }),
+  ...(answer.adjusted !== undefined && { adjusted: answer.adjusted })
+})
 
 const claimOrReplay = Effect.fnUntraced(function* (
   recorded: RecordedAnswers["Service"],

@@ -13,6 +13,10 @@ export const addHeaders = (headers: Record<string, string>) =>
     Effect.succeed(HttpServerResponse.setHeaders(response, headers))
   )
 
+/** Names the parameters that the model did not get as they were asked for, if there are any. */
+export const adjustedHeader = (serviceName: string, adjusted: string | undefined): Record<string, string> =>
+  adjusted === undefined ? {} : { [`x-${serviceName}-adjusted`]: adjusted }
+
 /** Adds `retry-after` to a 429, in whole seconds, which is the unit of that header. */
 export const withRetryAfter = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.tapError(effect, (error) =>

@@ -36,7 +36,8 @@ const answerOf = (items: Stream.Stream<StreamItem>): StreamedAnswer => ({
   items
 })
 
-const opened = (items: Stream.Stream<StreamItem>) => Effect.succeed(framesOf(answerOf(items), options.envelope))
+const opened = (items: Stream.Stream<StreamItem>) =>
+  Effect.succeed({ frames: framesOf(answerOf(items), options.envelope) })
 
 /** A stream of these items, each of them after a silence of so many seconds. */
 const paced = (...items: ReadonlyArray<readonly [seconds: number, item: StreamItem]>): Stream.Stream<StreamItem> =>
@@ -98,6 +99,30 @@ describe("ChatStream", () => {
       const responding = yield* Effect.forkScoped(respond(failed, options))
       yield* TestClock.adjust("9900 millis")
       assert.deepStrictEqual(yield* Fiber.await(responding), Exit.fail(failing))
+    })
+  )
+
+  it.effect("names adjusted parameters in a header, and where that went out too early, in the last chunk", () =>
+    Effect.gen(function* () {
+      const adjusted = ["temperature=1", "top_p=omitted"]
+      const opening = Effect.sync(() => ({
+        frames: framesOf({ ...answerOf(Stream.make(text("a"), settled)), adjustments: adjusted }, options.envelope),
+        adjusted: adjusted.join(", ")
+      }))
+      for (const [seconds, header] of [
+        [9, adjusted.join(", ")],
+        [11, undefined]
+      ] as const) {
+        const responding = yield* Effect.forkScoped(respond(Effect.delay(opening, Duration.seconds(seconds)), options))
+        yield* TestClock.adjust("11 seconds")
+        const response = yield* Fiber.join(responding)
+        assert.strictEqual(response.headers["x-svc-adjusted"], header)
+        if (response.body._tag !== "Stream") return assert.fail("the response is no stream")
+        const body = yield* response.body.stream.pipe(Stream.decodeText, Stream.mkString)
+        const chunks = body.split("\n\n").filter((frame) => frame.startsWith("data: {"))
+        const last = JSON.parse(chunks.at(-1)?.slice("data: ".length) ?? "")
+        assert.deepStrictEqual(last.svc.adjusted, adjusted)
+      }
     })
   )
 
