@@ -8,6 +8,7 @@ import type { DialectName } from "../../catalog/Provider.ts"
 import type { ChatRequest } from "../../domain/Conversation.ts"
 import { isOptOut } from "../../domain/Reasoning.ts"
 import { modelFamilyOf } from "./bedrock-converse/ModelFamilies.ts"
+import { omittedHints } from "./OmittedHints.ts"
 import type { WireCall } from "./Protocol.ts"
 import { dialects } from "./shared/Dialects.ts"
 import { claudeThinking } from "./shared/request/ClaudeThinking.ts"
@@ -32,7 +33,11 @@ export interface AdjustedCall {
 export const adjustmentsOf = (call: AdjustedCall): ReadonlyArray<Adjustment> => {
   const wire = wireCallOf(call)
   const thinking = thinkingAt(call, wire)
-  return [...samplingAdjustments(call, wire, thinking), ...thinkingAdjustments(call, thinking), ...hints(call)]
+  return [
+    ...samplingAdjustments(call, wire, thinking),
+    ...thinkingAdjustments(call, thinking),
+    ...omittedHints(call.endpoint.protocol, wire)
+  ]
 }
 
 /**
@@ -159,30 +164,17 @@ const thinkingAdjustments = (call: AdjustedCall, thinking: Thinking): ReadonlyAr
 const sentThinking = ({ dialect: name, endpoint, request }: AdjustedCall, thinking: Thinking): Adjustment => {
   const dialect = dialects[name]
   const usesDialect = endpoint.protocol === "openai-chat" || endpoint.protocol === "openai-responses"
-  if (usesDialect && dialect.thinkingSwitch === "reasoning object" && thinking.state === "on") {
+  const thinkingSwitch = endpoint.protocol === "openai-chat" ? dialect.thinkingSwitch : "none"
+  if (thinkingSwitch === "reasoning object" && thinking.state === "on") {
     const { effort, maxTokens } = request.reasoning ?? {}
     if (effort === undefined && maxTokens !== undefined) return `reasoning.max_tokens=${maxTokens}`
     return `reasoning.effort=${thinking.effort ?? "omitted"}`
   }
   if (thinking.state === "unset") return "reasoning.effort=omitted"
   if (thinking.state === "off") {
-    const hasSwitch = !usesDialect || dialect.thinkingSwitch !== "none" || dialect.effort === "levels and none"
+    const hasSwitch = !usesDialect || thinkingSwitch !== "none" || dialect.effort === "levels and none"
     return hasSwitch ? "reasoning.effort=none" : "reasoning.effort=omitted"
   }
   if (!usesDialect && thinking.budget !== undefined) return `reasoning.max_tokens=${thinking.budget}`
   return `reasoning.effort=${(usesDialect ? openAiEffort(dialect, thinking) : thinking.effort) ?? "omitted"}`
-}
-
-/** Hints for a provider's cache. They change no answer, only what it costs. */
-const hints = ({ dialect: name, endpoint: { protocol }, request }: AdjustedCall): ReadonlyArray<Adjustment> => {
-  const dialect = dialects[name]
-  const usesDialect = protocol === "openai-chat" || protocol === "openai-responses"
-  return [
-    ...(request.promptCacheKey !== undefined && !(usesDialect && dialect.promptCacheKey)
-      ? ["prompt_cache_key=omitted"]
-      : []),
-    ...(request.promptCacheRetention !== undefined && !(usesDialect && dialect.promptCacheRetention)
-      ? ["prompt_cache_retention=omitted"]
-      : [])
-  ]
 }

@@ -18,6 +18,7 @@ import {
   controlsThinkingBinding,
   thinkingBindingBeta
 } from "../shared/request/ClaudeThinking.ts"
+import { describedSchema } from "../shared/request/JsonSchema.ts"
 import { outputLimit } from "../shared/request/OutputLimits.ts"
 import { acceptedSampling, temperatureUpToOne } from "../shared/request/Sampling.ts"
 import { visibleStops } from "../shared/request/StopSequences.ts"
@@ -105,7 +106,7 @@ const toolChoice = ({ parallelToolCalls, toolChoice: choice }: ChatRequest): Req
 /** The schema that this endpoint enforces, or `undefined` when the format has to be asked for in a sentence. */
 const nativeFormat = ({ dialect, request }: WireCall): AnswerFormat | undefined =>
   request.responseFormat.type === "json_schema" && dialects[dialect].jsonSchema
-    ? { type: "json_schema", schema: answerSchema(request.responseFormat.schema) }
+    ? { type: "json_schema", schema: answerSchema(describedSchema(request.responseFormat)) }
     : undefined
 
 const outputConfig = (thinking: Thinking, format: AnswerFormat | undefined): OutputConfig | undefined => {

@@ -8,6 +8,7 @@ import { audioFormats, type ChatRequest } from "../../../domain/Conversation.ts"
 import type { Failure } from "../../../domain/Failure.ts"
 import { isOptOut } from "../../../domain/Reasoning.ts"
 import type { WireCall, WireRequest } from "../Protocol.ts"
+import { describedSchema } from "../shared/request/JsonSchema.ts"
 import { requestedOutputLimit } from "../shared/request/OutputLimits.ts"
 import { acceptedSampling, canReason } from "../shared/request/Sampling.ts"
 import { limitedStops, type StopSequences } from "../shared/request/StopSequences.ts"
@@ -93,7 +94,7 @@ const generationConfig = (call: WireCall, format: ChatRequest["responseFormat"])
     presencePenalty: canReason(call.model) ? undefined : presencePenalty,
     stopSequences: stops.length > 0 ? stops : undefined,
     responseMimeType: format.type === "text" ? undefined : "application/json",
-    responseJsonSchema: format.type === "json_schema" ? geminiSchema(format.schema) : undefined,
+    responseJsonSchema: format.type === "json_schema" ? geminiSchema(describedSchema(format)) : undefined,
     thinkingConfig: thinkingConfig(call.request, thinking)
   }
 }

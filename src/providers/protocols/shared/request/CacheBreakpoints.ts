@@ -21,7 +21,7 @@ export const ephemeral = ({ ttl }: CacheControl): EphemeralCacheControl => ({
 const maxBreakpoints = 4
 
 /** What the client has marked, in the order of the prompt: tools, then messages, each with its calls after its text. */
-const markedIn = ({ messages, tools }: ChatRequest): ReadonlyArray<Cacheable> =>
+export const markedIn = ({ messages, tools }: ChatRequest): ReadonlyArray<Cacheable> =>
   [...tools, ...messages.flatMap(cacheablesOf)].filter(({ cacheControl }) => cacheControl !== undefined)
 
 const cacheablesOf = (message: Message): ReadonlyArray<Cacheable> => {

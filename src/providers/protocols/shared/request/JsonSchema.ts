@@ -1,5 +1,16 @@
-/** Where a JSON Schema holds further schemas, so that a property is never mistaken for a keyword of the same name. */
+/**
+ * Where a JSON Schema holds further schemas, so that a property is never mistaken for a keyword of the same name, and
+ * where it holds its description.
+ */
+import type { ResponseFormat } from "../../../../domain/Conversation.ts"
 import { asArray, asObject, type Fields } from "../Field.ts"
+
+/** The schema of an answer with the description that stands beside it, for APIs that have no other place for it. */
+export const describedSchema = ({ description, schema }: Extract<ResponseFormat, { type: "json_schema" }>): Fields => {
+  const own = schema["description"]
+  if (description === undefined) return schema
+  return { ...schema, description: typeof own === "string" ? `${description}\n${own}` : description }
+}
 
 /** Keywords that hold one schema, a list of them, or a record of them. */
 const single = new Set(["items", "additionalProperties", "contains", "not", "if", "then", "else"])
