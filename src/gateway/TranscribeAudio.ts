@@ -3,9 +3,10 @@
  * is here: check the model against the key's allowlist, hold credit for the length of the audio, dispatch, settle what
  * the answering model used, log. As in chat, closing the scope without a charge refunds the hold.
  */
-import { Array as Arr, Clock, Context, Effect, Layer } from "effect"
+import { Array as Arr, Clock, Context, Effect, Layer, Order } from "effect"
 
 import { ModelNotAllowed, type TranscriptionError } from "../api/Errors.ts"
+import { Catalog } from "../catalog/Catalog.ts"
 import { costOf } from "../catalog/Price.ts"
 import type { Caller } from "../domain/Caller.ts"
 import type { RequestId } from "../domain/Ids.ts"
@@ -15,6 +16,7 @@ import { billedUsage, estimateTranscription } from "../ledger/TranscriptionPrici
 import { Dispatch } from "../providers/dispatch/Dispatch.ts"
 import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
+import { type Adjustment, transcriptionAdjustmentsOf } from "../providers/protocols/Adjustments.ts"
 import { type ChargedUsage, chargeRequest } from "./Charging.ts"
 import type { TranscriptionTargets } from "./ChooseTranscriptionTargets.ts"
 import { errorFromExhausted, errorFromLedger } from "./ErrorMapping.ts"
@@ -38,6 +40,8 @@ export interface TranscriptionCall {
 export interface TranscriptionResult extends ChargedUsage {
   readonly text: string
   readonly length: AudioLength
+  /** The options that the model did not get as they were asked for. */
+  readonly adjustments: ReadonlyArray<Adjustment>
 }
 
 export class TranscribeAudio extends Context.Service<
@@ -54,6 +58,7 @@ export class TranscribeAudio extends Context.Service<
 }
 
 const make = Effect.gen(function* () {
+  const catalog = yield* Catalog
   const ledger = yield* CreditLedger
   const dispatch = yield* Dispatch
   const openReceipt = yield* receiptOpener
@@ -69,10 +74,19 @@ const make = Effect.gen(function* () {
       })
       .pipe(Effect.mapError(errorFromLedger))
 
+  const adjustmentsAt =
+    (request: TranscriptionRequest) =>
+    ({ endpoint, model }: Target): ReadonlyArray<Adjustment> => {
+      const dialect = catalog.account(endpoint.provider)?.provider.dialect ?? "generic"
+      return transcriptionAdjustmentsOf({ request, endpoint, model, dialect })
+    }
+
   const transcribe = Effect.fnUntraced(function* (call: TranscriptionCall) {
     const receipt = yield* openReceipt(requestFacts(call))
     return yield* Effect.gen(function* () {
-      const targets = yield* allowedTargets(call)
+      const adjustments = adjustmentsAt(call.request)
+      // Those that take every option come first.
+      const targets = Arr.sortWith(yield* allowedTargets(call), (target) => adjustments(target).length, Order.Number)
       const hold = yield* holdCredit(call, targets[0])
       receipt.recordHold(hold.amount)
       const answer = yield* dispatch.transcribe({ held: hold.request, request: call.request, targets }).pipe(
@@ -80,7 +94,9 @@ const make = Effect.gen(function* () {
         Effect.mapError((exhausted) => errorFromExhausted(exhausted, hold.charged !== undefined))
       )
       receipt.recordAnswer(answer, yield* Clock.currentTimeMillis)
-      return yield* settle(call, answer, hold, receipt)
+      const adjusted = adjustments(answer.target)
+      receipt.recordAdjustments(adjusted)
+      return { ...(yield* settle(call, answer, hold, receipt)), adjustments: adjusted }
     }).pipe(Effect.tapCause((cause) => receipt.recordFailure(cause)))
   }, Effect.scoped)
 
@@ -117,5 +133,5 @@ const settle = Effect.fnUntraced(function* (
   const metered = billedUsage(target.endpoint, request, value)
   const cost = costOf(target.endpoint.price, metered.usage)
   const charged = yield* chargeRequest({ hold, receipt }, { metered, cost, outcome: "completed" })
-  return { text: value.text, length: request.length, ...charged } satisfies TranscriptionResult
+  return { text: value.text, length: request.length, ...charged }
 })

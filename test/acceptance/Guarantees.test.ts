@@ -7,6 +7,7 @@ import { as, at, chunksOf, receiptOf, textIn, user } from "../support/Chat.ts"
 import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { describeWithFakeProvider, TestGateway, usd } from "../support/TestGateway.ts"
+import { transcribeWith } from "../support/TranscriptionForms.ts"
 
 const messages = [user("Weather in Lima, as JSON?")]
 const schema = {
@@ -274,7 +275,7 @@ describeWithFakeProvider("A parameter", (it) => {
   )
 
   for (const stream of [false, true])
-    it.effect(`that is named for an answer is also named for its replay, (stream: ${stream})`, () =>
+    it.effect(`that is named for an answer is also named for its replay (stream: ${stream})`, () =>
       Effect.gen(function* () {
         const provider = yield* FakeProvider
         const gateway = yield* TestGateway
@@ -311,3 +312,52 @@ describeWithFakeProvider("A parameter", (it) => {
     })
   )
 })
+
+describeWithFakeProvider(
+  "An option of a transcription",
+  (it) => {
+    for (const response_format of ["json", "text"])
+      it.effect(`that the named model does not take is named, also in a replay (${response_format})`, () =>
+        Effect.gen(function* () {
+          const gateway = yield* TestGateway
+          const provider = yield* FakeProvider
+          const tenant = yield* gateway.tenant("1")
+          provider.endpoint("mistral").script(Fake.reply(200, { text: "Hello." }))
+          const headers = { ...as(tenant), "idempotency-key": "key-1" }
+          const fields = { model: "voxtral-mini-latest", prompt: "Names", language: "en", response_format }
+          for (const isReplay of [false, true]) {
+            const reply = yield* transcribeWith(fields, headers)
+            assert.strictEqual(reply.headers.get("idempotent-replayed"), isReplay ? "true" : null, reply.text)
+            assert.strictEqual(reply.headers.get("x-svc-adjusted"), "prompt=omitted")
+            if (isReplay) continue
+            const receipt = yield* receiptOf(reply.headers.get("x-request-id"), tenant)
+            assert.deepStrictEqual(receipt.at("adjusted"), ["prompt=omitted"])
+          }
+          const plain = yield* transcribeWith({ model: "voxtral-mini-latest", language: "en" }, as(tenant))
+          assert.isNull(plain.headers.get("x-svc-adjusted"))
+        })
+      )
+
+    it.effect("leads to a model that takes it, where the gateway chooses", () =>
+      Effect.gen(function* () {
+        const provider = yield* FakeProvider
+        const mistral = provider.endpoint("mistral")
+        for (const [fields, calls] of [
+          [{ prompt: "Names" }, 0],
+          [{ language: "en" }, 1]
+        ] as const) {
+          provider.script(Fake.reply(200, { text: "Hello." }))
+          mistral.script(Fake.reply(200, { text: "Hello." }))
+          const reply = yield* transcribeWith({ model: "svc-auto", ...fields })
+          assert.isNull(reply.headers.get("x-svc-adjusted"), reply.text)
+          assert.deepStrictEqual([mistral.received.length, provider.received.length], [calls, 1 - calls])
+        }
+      })
+    )
+  },
+  (provider) => ({
+    MISTRAL_API_KEY: "mistral-of-the-operator",
+    MISTRAL_BASE_URL: provider.endpoint("mistral").url,
+    TRANSCRIPTION_MODEL: "voxtral-mini-latest"
+  })
+)

@@ -10,7 +10,12 @@ import type { RecordedAnswer } from "../../idempotency/IdempotentRequest.ts"
 import type { TranscriptionFormat } from "./TranscriptionForm.ts"
 
 /** The answer in the form that was asked for. */
-export const answerAs: { readonly [Format in TranscriptionFormat]: (result: TranscriptionResult) => RecordedAnswer } = {
+export const answerAs = (format: TranscriptionFormat, result: TranscriptionResult): RecordedAnswer => ({
+  ...encodings[format](result),
+  ...(result.adjustments.length > 0 && { adjusted: result.adjustments.join(", ") })
+})
+
+const encodings: { readonly [Format in TranscriptionFormat]: (result: TranscriptionResult) => RecordedAnswer } = {
   json: (result) => ({ contentType: "application/json", body: Buffer.from(JSON.stringify(bodyOf(result))) }),
   text: ({ text }) => ({ contentType: "text/plain; charset=utf-8", body: Buffer.from(text) }),
   events: (result) => ({

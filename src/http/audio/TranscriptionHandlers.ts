@@ -20,7 +20,7 @@ import { RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
 import { CurrentRequestId } from "../edge/Edge.ts"
 import * as Idempotency from "../edge/Idempotency.ts"
 import { RequestBodies } from "../edge/RequestBodies.ts"
-import { withRetryAfter } from "../edge/ResponseHeaders.ts"
+import { adjustedHeader, withRetryAfter } from "../edge/ResponseHeaders.ts"
 import { answerAs } from "./TranscriptionAnswer.ts"
 import * as TranscriptionForm from "./TranscriptionForm.ts"
 import * as UploadForm from "./UploadForm.ts"
@@ -69,10 +69,11 @@ export const transcriptionHandlersLayer = (options: TranscriptionOptions) =>
           request: requestOf(form),
           ...labels
         })
-        const { body, contentType } = yield* Idempotency.answerOnce(recorded, idempotent, (id) =>
-          Effect.map(audio.transcribe(callOf(id)), answerAs[format])
+        const { adjusted, body, contentType } = yield* Idempotency.answerOnce(recorded, idempotent, (id) =>
+          Effect.map(audio.transcribe(callOf(id)), (result) => answerAs(format, result))
         )
-        return HttpServerResponse.uint8Array(body, { contentType })
+        const headers = adjustedHeader(options.serviceName, adjusted)
+        return HttpServerResponse.uint8Array(body, { contentType, headers })
       })
 
       return handlers.handleRaw(

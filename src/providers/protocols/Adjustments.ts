@@ -3,10 +3,11 @@
  * models that take every parameter, and what is changed or left out all the same is named in the answer's headers and
  * in the receipt. A test compares what is named here with the bodies that the protocols make.
  */
-import type { Endpoint, Model } from "../../catalog/Model.ts"
+import { type Endpoint, isTranscription, type Model } from "../../catalog/Model.ts"
 import type { DialectName } from "../../catalog/Provider.ts"
-import type { ChatRequest } from "../../domain/Conversation.ts"
+import { type ChatRequest, textRequest } from "../../domain/Conversation.ts"
 import { isOptOut } from "../../domain/Reasoning.ts"
+import type { TranscriptionRequest } from "../../domain/Transcription.ts"
 import { modelFamilyOf } from "./bedrock-converse/ModelFamilies.ts"
 import { omittedHints } from "./OmittedHints.ts"
 import type { WireCall } from "./Protocol.ts"
@@ -47,6 +48,28 @@ export const adjustmentsOf = (call: AdjustedCall): ReadonlyArray<Adjustment> => 
 export const takesParameters = (call: AdjustedCall): boolean => {
   const wire = wireCallOf(call)
   return samplingAdjustments(call, wire, thinkingAt(call, wire)).length === 0
+}
+
+/** A transcription at one endpoint. */
+export interface AdjustedTranscription extends Omit<AdjustedCall, "request"> {
+  readonly request: TranscriptionRequest
+}
+
+/** Everything that this endpoint would not get of a transcription's options. A temperature of 0 is the usual one. */
+export const transcriptionAdjustmentsOf = (call: AdjustedTranscription): ReadonlyArray<Adjustment> => {
+  const { dialect, endpoint, request } = call
+  const { language, prompt, temperature } = request
+  if (!isTranscription(endpoint.protocol)) {
+    // The instruction of a chat model names the language and the prompt.
+    const chat = { ...textRequest(""), reasoning: { effort: "none", exclude: true }, temperature } as const
+    return temperature === 0
+      ? []
+      : adjustmentsOf({ ...call, request: chat }).filter((one) => one.startsWith("temperature="))
+  }
+  const asked = { language, prompt, temperature: temperature === 0 ? undefined : temperature }
+  return (["language", "prompt", "temperature"] as const).flatMap((name) =>
+    asked[name] && !dialects[dialect].transcription.includes(name) ? [`${name}=omitted`] : []
+  )
 }
 
 /** Whether the request has a parameter that any model might not take. Most requests have none. */

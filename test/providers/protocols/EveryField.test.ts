@@ -12,10 +12,18 @@ import { isTranscription } from "../../../src/catalog/Model.ts"
 import type { ChatRequest } from "../../../src/domain/Conversation.ts"
 import type { JsonObject } from "../../../src/domain/JsonObject.ts"
 import { normalise } from "../../../src/domain/Reasoning.ts"
+import type { TranscriptionRequest } from "../../../src/domain/Transcription.ts"
 import { readChatBody } from "../../../src/http/chat/ChatBody.ts"
-import { type AdjustedCall, adjustmentsOf } from "../../../src/providers/protocols/Adjustments.ts"
+import { transcriptionChat } from "../../../src/providers/dispatch/ChatTranscription.ts"
+import {
+  type AdjustedCall,
+  adjustmentsOf,
+  transcriptionAdjustmentsOf
+} from "../../../src/providers/protocols/Adjustments.ts"
+import { openAiTranscription } from "../../../src/providers/protocols/openai-transcription/OpenAiTranscription.ts"
 import { protocols } from "../../../src/providers/protocols/Protocols.ts"
 import { dialects } from "../../../src/providers/protocols/shared/Dialects.ts"
+import { recording } from "../recordings.ts"
 import { model, thinker } from "./wire.ts"
 
 /** The paths of all values that a schema describes, such as `messages[].content[].text`. */
@@ -282,4 +290,53 @@ describe("Of a chat request", () => {
         const names = silent.map(({ dialect, endpoint }) => `${endpoint.id} ${endpoint.protocol} ${dialect}`)
         assert.deepStrictEqual(names, [])
       })
+})
+
+/** Every place where a recording may be transcribed. */
+const transcribing: ReadonlyArray<Place> = [
+  ...[...models.values()].flatMap((one) =>
+    one.endpoints.flatMap((endpoint): ReadonlyArray<Place> => {
+      const { dialect } = providers.get(endpoint.provider) ?? assert.fail(endpoint.provider)
+      return one.modalities.audio ? [{ model: one, endpoint, dialect }] : []
+    })
+  ),
+  ...Object.keys(dialects).map((dialect) => ({
+    model: model({ kind: "transcription" }),
+    endpoint: { ...model().endpoints[0], protocol: "openai-transcription" as const },
+    dialect: dialect as keyof typeof dialects
+  }))
+]
+
+/** The form or the body that a place would get. */
+const transcriptionAt = ({ dialect, endpoint, model: one }: Place, request: TranscriptionRequest): string => {
+  const { maxOutputTokens, protocol, upstream } = endpoint
+  if (isTranscription(protocol))
+    return JSON.stringify(openAiTranscription.encode({ request, upstream, dialect }).body.fields)
+  const chat = transcriptionChat(request)
+  const wire = { request: chat, stream: false, model: one, upstream, maxOutputTokens, dialect, origin: "x/y" }
+  return JSON.stringify(Result.getOrThrow(protocols[protocol].encode(wire)).body)
+}
+
+describe("Of a transcription", () => {
+  const options = { language: "de", prompt: "word_0", temperature: 0.123 } as const
+  it("every option has a value here", () => {
+    assert.deepStrictEqual(Object.keys(openAiTranscription.fields).sort(), ["file", ...Object.keys(options)].sort())
+  })
+
+  for (const [name, value] of Object.entries(options))
+    it(`the ${name} is not changed in silence, wherever it goes`, () => {
+      const request = { ...recording(), [name]: value }
+      const silent = transcribing.filter(
+        (place) =>
+          !transcriptionAt(place, request).includes(String(value)) &&
+          !transcriptionAdjustmentsOf({ ...place, request }).includes(`${name}=omitted`)
+      )
+      assert.deepStrictEqual(
+        silent.map(({ dialect, endpoint }) => `${endpoint.id} ${dialect}`),
+        []
+      )
+      const usual = { ...recording(), temperature: 0 }
+      for (const place of transcribing)
+        assert.deepStrictEqual(transcriptionAdjustmentsOf({ ...place, request: usual }), [])
+    })
 })
