@@ -2,12 +2,14 @@
  * The guarantee of `response_format`: an answer that is promised to be JSON is checked before anybody sees it or pays
  * for it. One that is not JSON, or does not have the shape of the schema, is a failure, and another target may answer.
  */
-import { Result } from "effect"
+import { Array as Arr, Effect, Result } from "effect"
 
 import type { CompletionEvent } from "../../domain/Completion.ts"
 import type { ResponseFormat } from "../../domain/Conversation.ts"
 import { Failure } from "../../domain/Failure.ts"
 import { violationOf } from "../../domain/SchemaCheck.ts"
+import type { WireCall } from "../protocols/Protocol.ts"
+import type { EventPull } from "./EventPull.ts"
 
 /**
  * The events of a plain answer with its text as bare JSON: code fences around it are gone. An answer that is not
@@ -28,8 +30,52 @@ export const conforming = (
 
 /** False for an answer that has no text to check. */
 const isWholeAnswer = (events: ReadonlyArray<CompletionEvent>): boolean =>
-  events.some((event) => event.type === "finish" && event.reason === "stop") &&
-  !events.some((event) => event.type === "tool" || (event.type === "refusal" && event.text !== ""))
+  events.some(isNaturalEnd) && !events.some(promisesNothing)
+
+const isNaturalEnd = (event: CompletionEvent): boolean => event.type === "finish" && event.reason === "stop"
+
+const promisesNothing = (event: CompletionEvent): boolean =>
+  event.type === "tool" || (event.type === "refusal" && event.text !== "")
+
+/** A longer text is not checked at the end of a stream. In characters; no model writes as many. */
+const maxStreamedLength = 4_000_000
+
+/**
+ * The events of a streamed answer by a JSON mode of the endpoint, which fail in the place of the finish event if the
+ * text is not JSON. What was sent cannot be taken back or failed over, but nobody pays for it. Whether it conforms to a
+ * schema is left to the endpoint, which enforces it: a client could ask for what no answer fulfils, and pay for none.
+ * For the same reason an answer is passed on that the client's own stop sequences may have cut.
+ */
+export const endingInJson = (events: EventPull, { origin, request }: WireCall): EventPull => {
+  const { responseFormat, stop } = request
+  if (responseFormat.type === "text" || stop.length > 0) return events
+  let text = ""
+  let isExempt = false
+  let failed: Effect.Effect<never, Failure> | undefined
+  const check = (packet: Arr.NonEmptyReadonlyArray<CompletionEvent>): EventPull => {
+    for (const event of packet) {
+      isExempt ||= promisesNothing(event) || text.length > maxStreamedLength
+      if (event.type === "text" && !isExempt) text += event.text
+    }
+    if (isExempt || !packet.some(isNaturalEnd) || isJson(text)) return Effect.succeed(packet)
+    failed = Effect.andThen(
+      Effect.logWarning("A JSON mode gave a streamed answer that is not JSON", { origin }),
+      Effect.fail(nonconforming("is not JSON"))
+    )
+    const sent = packet.filter(({ type }) => type !== "finish")
+    return Arr.isArrayNonEmpty(sent) ? Effect.succeed(sent) : failed
+  }
+  return Effect.suspend(() => failed ?? Effect.flatMap(events, check))
+}
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
 
 const fence = "```"
 const openingLine = /^```[\w-]*\s*$/

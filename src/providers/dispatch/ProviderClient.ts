@@ -19,7 +19,7 @@ import type { Timeouts } from "../transport/Timeouts.ts"
 import { type Limitation, makeAccountLimitations, isPathMissing } from "./AccountLimitations.ts"
 import * as ChatTranscription from "./ChatTranscription.ts"
 import * as EventPull from "./EventPull.ts"
-import { conforming } from "./JsonAnswer.ts"
+import { conforming, endingInJson } from "./JsonAnswer.ts"
 import { makeNotFoundLog } from "./NotFoundLog.ts"
 import type { Target } from "./Target.ts"
 
@@ -46,7 +46,10 @@ export class ProviderClient extends Context.Service<
   ProviderClient,
   {
     /** The events of a plain answer. One of them is its `finish`. */
-    readonly complete: (target: Target, input: ChatCallInput) => Effect.Effect<ReadonlyArray<CompletionEvent>, Failure>
+    readonly complete: (
+      target: Target,
+      input: ChatCallInput
+    ) => Effect.Effect<Arr.NonEmptyReadonlyArray<CompletionEvent>, Failure>
     /**
      * The events of a stream from its beginning, once its first output or its end has arrived. An answer that the
      * endpoint must not stream comes whole.
@@ -109,12 +112,8 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
   const notFound = makeNotFoundLog()
   const { accountFor, prepare } = preparationOf(catalog, protocols)
 
-  const completed = Effect.fnUntraced(function* ({ call, exchange, protocol }: PreparedCall) {
-    const events = yield* Effect.fromResult(protocol.decode(yield* transport.json(exchange), call))
-    yield* logUnknownReason(call, events)
-    if (!events.some(EventPull.isFinish)) return yield* EventPull.incomplete
-    return yield* Effect.fromResult(conforming(events, call.request.responseFormat))
-  })
+  const completed = (prepared: PreparedCall) =>
+    Effect.flatMap(transport.json(prepared.exchange), (body) => wholeAnswer(prepared, body))
 
   const onFailure = (failure: Failure, { call, exchange }: PreparedCall) =>
     notFound.report({ account: exchange.account, path: exchange.wire.path, upstream: call.upstream }, failure)
@@ -128,12 +127,10 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
     const { call, exchange, protocol } = prepared
     if (!call.stream) return yield* inOnePiece(yield* completed(prepared))
     const answer = yield* transport.open(exchange)
+    if (answer._tag !== "Frames") return yield* inOnePiece(yield* wholeAnswer(prepared, answer.body))
     const onLast = (events: ReadonlyArray<CompletionEvent>) => logUnknownReason(call, events)
-    if (answer._tag === "Frames")
-      return yield* EventPull.afterFirstOutput(yield* EventPull.eventsOf(answer.frames, protocol.reader(call), onLast))
-    const events = yield* Effect.fromResult(protocol.decode(answer.body, call))
-    yield* onLast(events)
-    return yield* inOnePiece(events)
+    const events = yield* EventPull.eventsOf(answer.frames, protocol.reader(call), onLast)
+    return yield* EventPull.afterFirstOutput(endingInJson(events, call))
   })
 
   const stream = (target: Target, input: ChatCallInput) => {
@@ -170,11 +167,19 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
   return ProviderClient.of({ complete, open, transcribe })
 })
 
+/** The events of an answer that came in one piece, whether or not a stream was asked for: complete, and checked. */
+const wholeAnswer = Effect.fnUntraced(function* ({ call, protocol }: PreparedCall, body: unknown) {
+  const events = yield* Effect.fromResult(protocol.decode(body, call))
+  yield* logUnknownReason(call, events)
+  const checked = yield* Effect.fromResult(conforming(events, call.request.responseFormat))
+  return Arr.isReadonlyArrayNonEmpty(checked) && checked.some(EventPull.isFinish)
+    ? checked
+    : yield* EventPull.incomplete
+})
+
 /** A whole answer as the events of a stream. */
-const inOnePiece = (events: ReadonlyArray<CompletionEvent>) =>
-  Arr.isReadonlyArrayNonEmpty(events) && events.some(EventPull.isFinish)
-    ? Effect.succeed(EventPull.prepend(events, Cause.done()))
-    : EventPull.incomplete
+const inOnePiece = (events: Arr.NonEmptyReadonlyArray<CompletionEvent>) =>
+  Effect.succeed(EventPull.prepend(events, Cause.done()))
 
 const usedFeatures = ({ responseFormat, tools }: ChatRequest): UsedFeatures => ({
   json_object: responseFormat.type === "json_object",

@@ -1,0 +1,68 @@
+/** JSON modes where a stream was asked for: what can be checked before it is sent is, and the rest at its end. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Result, Stream } from "effect"
+
+import { type CompletionEvent, fold } from "../../../src/domain/Completion.ts"
+import type { ChatRequest } from "../../../src/domain/Conversation.ts"
+import { Dispatch } from "../../../src/providers/dispatch/Dispatch.ts"
+import type { Target } from "../../../src/providers/dispatch/Target.ts"
+import { dataEvent, streams } from "../../support/fake-provider/FakeProvider.ts"
+import { answers, FakeTargets, held, request, testLayer } from "./FakeTargets.ts"
+
+const asObject: Partial<ChatRequest> = { responseFormat: { type: "json_object" } }
+
+const open = (asked: Partial<ChatRequest>, ...targets: readonly [Target, ...Array<Target>]) =>
+  Effect.flatMap(Dispatch, (dispatch) => dispatch.open({ held, request: { ...request, ...asked }, targets }))
+
+/** A stream of these texts, each in a chunk of its own. */
+const streamed = (...texts: ReadonlyArray<string>) =>
+  streams([...texts.map((text) => dataEvent({ text })), dataEvent({ finish: "stop" }), "data: [DONE]\n\n"])
+
+/** Everything that a stream gives before it ends, and how it ends. */
+const readAll = Effect.fnUntraced(function* (stream: Stream.Stream<CompletionEvent, { readonly reason: object }>) {
+  const events: Array<CompletionEvent> = []
+  const end = yield* Effect.result(Stream.runForEach(stream, (event) => Effect.sync(() => events.push(event))))
+  return { ...fold(events), end: Result.isSuccess(end) ? "complete" : JSON.stringify(end.failure.reason) }
+})
+
+const nonconforming = '{"_tag":"Nonconforming"}'
+
+describe("A streamed answer in a JSON mode", () => {
+  it.live("is checked before it is sent, where the provider answers in one piece", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeTargets
+      const [prose, fenced] = [fake.target("prose", answers("Sure!")), fake.target("b", answers("```json\n{}\n```"))]
+      const { attempts, value } = yield* open(asObject, prose, fenced)
+      assert.deepInclude(yield* readAll(value), { content: "{}", end: "complete" })
+      assert.strictEqual(attempts[0]?.outcome, "Nonconforming")
+    }).pipe(Effect.scoped, Effect.provide(testLayer()))
+  )
+
+  it.live("fails at its end where it is not JSON, after all that was sent", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeTargets
+      for (const [texts, end] of [
+        [['{"city":', ' "Lima"}'], "complete"],
+        [["[1, 2", "]\n"], "complete"],
+        [['{"city":', ' "Lima"'], nonconforming],
+        [["Sure! ", "{}"], nonconforming],
+        [["```json\n", "{}\n", "```"], nonconforming]
+      ] as const) {
+        const { value } = yield* open(asObject, fake.target("native", streamed(...texts)))
+        const read = yield* readAll(value)
+        const finishReason = end === "complete" ? "stop" : undefined
+        assert.deepInclude(read, { content: texts.join(""), end, finishReason })
+      }
+    }).pipe(Effect.scoped, Effect.provide(testLayer()))
+  )
+
+  it.live("is passed on where it is no promise of JSON: as text, or cut by the client's own stop sequences", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeTargets
+      for (const asked of [{}, { ...asObject, stop: ["}"] }]) {
+        const { value } = yield* open(asked, fake.target("native", streamed('{"city":', ' "Lima"')))
+        assert.deepInclude(yield* readAll(value), { content: '{"city": "Lima"', end: "complete" })
+      }
+    }).pipe(Effect.scoped, Effect.provide(testLayer()))
+  )
+})
