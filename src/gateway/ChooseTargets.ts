@@ -26,7 +26,7 @@ import {
 import { answersNatively, endpointExclusionOf, type Exclusion } from "../routing/Eligibility.ts"
 import type { Ranking } from "../routing/Ranking.ts"
 import { Router } from "../routing/Router.ts"
-import { requirementsOf, type RoutingRequest } from "../routing/RoutingRequest.ts"
+import { type Requirements, requirementsOf, type RoutingRequest } from "../routing/RoutingRequest.ts"
 import { SessionPins } from "../routing/SessionPins.ts"
 import type { ChatCall } from "./ChatCall.ts"
 import { namedModel, targetsOf } from "./NamedModel.ts"
@@ -88,7 +88,7 @@ export class ChooseTargets extends Context.Service<
         // catalog.
         const exclusion = router.exclusionOf(model, withoutTier({ ...routing, promptTokens: 0 }))
         if (exclusion !== undefined) return yield* Errors.InvalidRequest.of(`${model.id} ${exclusionText[exclusion]}`)
-        return servingTargets([model], routing)
+        return servingTargets([model], requirementsOf(routing))
       })
 
       const routedTargets = Effect.fnUntraced(function* (call: ChatCall, routing: RoutingRequest) {
@@ -113,7 +113,7 @@ export class ChooseTargets extends Context.Service<
         const endedAt = yield* Clock.currentTimeNanos
         const others = ranking.candidates.map((candidate) => candidate.model).filter((model) => model !== chosen)
         return {
-          targets: servingTargets([chosen, ...others.slice(0, maxModels - 1)], routing),
+          targets: servingTargets([chosen, ...others.slice(0, maxModels - 1)], ranking.features.needs),
           confirmPin: (answered: ModelId) =>
             session === undefined || (pinned !== undefined && pin?.confirmed === true)
               ? Effect.void
@@ -185,12 +185,8 @@ const pinnedModel = (
  * The targets of these models, without the endpoints that cannot serve the request, so that no provider is asked for
  * what it is known to refuse. Of one model, the endpoints that guarantee JSON by themselves come first.
  */
-const servingTargets = (
-  models: readonly [Model, ...Array<Model>],
-  routing: RoutingRequest
-): TargetChoice["targets"] => {
-  const needs = requirementsOf(routing)
-  const outputLimit = routing.request.maxOutputTokens
+const servingTargets = (models: readonly [Model, ...Array<Model>], needs: Requirements): TargetChoice["targets"] => {
+  const { outputLimit } = needs
   const serving = models.flatMap((model) => {
     const targets = targetsOf([model], outputLimit).filter(
       ({ endpoint }) => endpointExclusionOf(endpoint, needs) === undefined
