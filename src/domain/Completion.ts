@@ -5,7 +5,7 @@
  * same content cannot differ.
  */
 import type { ReasoningDetail, ToolCall } from "./Conversation.ts"
-import { appendDetail } from "./ReasoningBlocks.ts"
+import { detailJoiner } from "./ReasoningBlocks.ts"
 import type { Usage } from "./Usage.ts"
 
 /** OpenAI's names for why a completion ended. */
@@ -68,7 +68,7 @@ export const fold = (events: Iterable<CompletionEvent>): Completion => {
   let content = ""
   let refusal = ""
   let reasoning = ""
-  const details: Array<ReasoningDetail> = []
+  const details = detailJoiner()
   const tools: Array<{ id: string; name: string; arguments: string }> = []
   let finishReason: FinishReason | undefined
   let usage: Usage | undefined
@@ -84,7 +84,7 @@ export const fold = (events: Iterable<CompletionEvent>): Completion => {
         refusal += event.text
         break
       case "detail":
-        appendDetail(details, event.detail)
+        details.append(event.detail)
         break
       case "tool":
         tools[event.index] = { id: event.id, name: event.name, arguments: "" }
@@ -102,5 +102,5 @@ export const fold = (events: Iterable<CompletionEvent>): Completion => {
         break
     }
   }
-  return { content, refusal, reasoning, reasoningDetails: details, toolCalls: tools, finishReason, usage }
+  return { content, refusal, reasoning, reasoningDetails: details.joined, toolCalls: tools, finishReason, usage }
 }

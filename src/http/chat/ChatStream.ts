@@ -7,8 +7,7 @@ import { Clock, Duration, Effect, Fiber, Option, Stream } from "effect"
 import { HttpServerResponse } from "effect/http"
 
 import type { ChatError } from "../../api/Errors.ts"
-import type { ReasoningDetail } from "../../domain/Conversation.ts"
-import { appendDetail } from "../../domain/ReasoningBlocks.ts"
+import { detailJoiner } from "../../domain/ReasoningBlocks.ts"
 import type { StreamedAnswer } from "../../gateway/CompleteChat.ts"
 import type { DrainSignal } from "../../gateway/Settlement.ts"
 import type { RecordableStream } from "../../idempotency/Recording.ts"
@@ -73,15 +72,16 @@ export const framesOf = (
   { keepsLastDetails = false }: { readonly keepsLastDetails?: boolean } = {}
 ): Stream.Stream<StreamFrame> => {
   const writer = chunkWriter(envelope, answer)
-  const details: Array<ReasoningDetail> = []
+  const details = detailJoiner()
   let started = false
   // One frame per packet from the provider, rather than one per chunk, saves writes to the socket.
   return Stream.mapArray(answer.items, (items): readonly [StreamFrame] => {
     let text = started ? "" : writer.first()
     started = true
-    if (keepsLastDetails) for (const item of items) if (item.type === "detail") appendDetail(details, item.detail)
+    if (keepsLastDetails) for (const item of items) if (item.type === "detail") details.append(item.detail)
     for (const item of joinReasoning(items)) {
-      if (item.type === "settled" && details.length > 0) text += writer.item({ type: "complete_details", details })
+      if (item.type === "settled" && details.joined.length > 0)
+        text += writer.item({ type: "complete_details", details: details.joined })
       text += writer.item(item)
     }
     const last = items.at(-1)?.type

@@ -111,14 +111,15 @@ const modelParts = (call: WireCall, message: AssistantMessage): ReadonlyArray<Ge
   const parts: Array<GeminiPart> = [...signed.thoughts]
   const appendText = (piece: string) => piece !== "" && parts.push({ text: piece })
   let position = 0
+  let called = 0
   for (const { calls: callsBefore, end, signature, start } of signed.texts) {
     appendText(text.slice(position, start))
-    parts.push(...calls.splice(0, callsBefore - (message.toolCalls.length - calls.length)))
+    for (; called < Math.min(callsBefore, calls.length); called++) parts.push(...calls.slice(called, called + 1))
     parts.push({ text: text.slice(start, end), thoughtSignature: signature })
     position = end
   }
   appendText(text.slice(position))
-  return [...parts, ...calls]
+  return [...parts, ...calls.slice(called)]
 }
 
 const functionCalls = (

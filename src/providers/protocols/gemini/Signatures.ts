@@ -5,7 +5,7 @@
  */
 import type { AssistantMessage, ReasoningDetail } from "../../../domain/Conversation.ts"
 import { detailsFrom, signedTextHash, signedThinkingFrom, substituteDetailId } from "../shared/ReasoningDetails.ts"
-import { digest } from "../shared/request/WireIds.ts"
+import { digest, prefixDigests } from "../shared/request/WireIds.ts"
 import type { GeminiTextPart } from "./Body.ts"
 
 const format = "google-gemini-v1"
@@ -41,7 +41,9 @@ interface SignedPart {
 }
 
 const partId = ({ calls, start, text }: SignedPart): string =>
-  `text:${calls}:${start}:${text.length}:${digest(text, digestLength)}`
+  writtenPartId(calls, start, text.length, digest(text, digestLength))
+const writtenPartId = (calls: number, start: number, end: number, textDigest: string): string =>
+  `text:${calls}:${start}:${end}:${textDigest}`
 const partIdPattern = /^text:(\d{1,9}):(\d{1,9}):(\d{1,9}):\w+$/
 const digestLength = 12
 
@@ -79,17 +81,30 @@ export const signaturesOf = (origin: string, message: AssistantMessage, answerTe
   })
   const texts: Array<SignedText> = []
   const calls = new Map<unknown, string>()
-  for (const { data, id, type } of detailsFrom(origin, message)) {
-    if (type !== "reasoning.encrypted" || !isSignature(data)) continue
-    const [, callsBefore, start, end] = (partIdPattern.exec(String(id)) ?? []).map(Number)
-    if (callsBefore === undefined || start === undefined || end === undefined) {
+  const details = detailsFrom(origin, message).flatMap(({ data, id, type }) =>
+    type === "reasoning.encrypted" && isSignature(data) ? [{ id, data, part: signedPartIn(id) }] : []
+  )
+  const digests = prefixDigests(
+    answerText,
+    details.flatMap(({ part }) => (part === undefined ? [] : [part.end])),
+    digestLength
+  )
+  for (const { data, id, part } of details) {
+    if (part === undefined) {
       calls.set(id, data)
       continue
     }
-    const unchanged = partId({ text: answerText.slice(0, end), start, calls: callsBefore }) === id
-    if (unchanged && start >= (texts.at(-1)?.end ?? 0)) texts.push({ start, end, calls: callsBefore, signature: data })
+    const { calls: callsBefore, end, start } = part
+    const unchanged = writtenPartId(callsBefore, start, end, digests.get(end) ?? "") === id
+    if (unchanged && start >= (texts.at(-1)?.end ?? 0)) texts.push({ ...part, signature: data })
   }
   return { thoughts, texts, ofCall: (toolId) => calls.get(toolId) }
+}
+
+/** The part that an id names, or `undefined` for the id of a call. */
+const signedPartIn = (id: unknown): Omit<SignedText, "signature"> | undefined => {
+  const [, calls, start, end] = (partIdPattern.exec(String(id)) ?? []).map(Number)
+  return calls === undefined || start === undefined || end === undefined ? undefined : { calls, start, end }
 }
 
 /** True for bytes in base64. Gemini refuses the whole request for anything else. */

@@ -68,7 +68,7 @@ export const messagesOf = (call: WireCall): ReadonlyArray<OpenAiMessage> => {
     ...formatInstruction(context),
     ...rest.flatMap((message, index) => [
       ...messageOf(context, message),
-      ...(rest[index + 1]?.role === "tool" ? [] : mediaOfResults(context, rest, index))
+      ...(message.role === "tool" && rest[index + 1]?.role !== "tool" ? mediaOfResults(context, rest, index) : [])
     ])
   ])
 }
@@ -188,7 +188,8 @@ const mediaOfResults = (
   messages: ReadonlyArray<Message>,
   last: number
 ): ReadonlyArray<OpenAiMessage> => {
-  const first = messages.findLastIndex((message, index) => index <= last && message.role !== "tool") + 1
+  let first = last
+  while (messages[first - 1]?.role === "tool") first--
   const media = messages
     .slice(first, last + 1)
     .flatMap((message): ReadonlyArray<ContentPart> => message.content.filter((part) => part.type !== "text"))

@@ -24,8 +24,10 @@ export const inRoleOrder = (
 ): ReadonlyArray<OpenAiMessage> => {
   if (roleOrder === "any") return messages
   const ordered: Array<OpenAiMessage> = []
+  let hasBegun = false
   for (const message of messages) {
-    const next = ordered.some(({ role }) => role !== "system") ? asUser(message) : message
+    const next: OpenAiMessage = hasBegun ? asUser(message) : message
+    hasBegun ||= next.role !== "system"
     if (next.role === "user" && ordered.at(-1)?.role === "tool") ordered.push(bridge)
     ordered.push(next)
   }

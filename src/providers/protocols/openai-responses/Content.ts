@@ -111,10 +111,8 @@ const assistantItems = ({ call, wireId }: MessageContext, message: AssistantMess
   const order = orderOf(call.origin, message, text)
   if (order.length > 0) return orderedItems(order, text, calls, reasoning)
   const last = outputs.length - 1
-  return outputs.flatMap((output, index) => [
-    ...reasoning.filter(({ position }) => Math.min(position, last) === index).map(({ item }) => item),
-    output
-  ])
+  const before = Map.groupBy(reasoning, ({ position }) => Math.min(position, last))
+  return outputs.flatMap((output, index) => [...(before.get(index) ?? []).map(({ item }) => item), output])
 }
 
 /** The items of an answer as the model gave them. */
@@ -126,9 +124,14 @@ const orderedItems = (
 ): ReadonlyArray<InputItem> => {
   let start = 0
   let called = 0
+  const reasoningOf = Map.groupBy(reasoning, ({ id }) => id)
   const items = order.flatMap((output): ReadonlyArray<InputItem> => {
     if (output[0] === "call") return calls.slice(called, ++called)
-    if (output[0] === "reasoning") return reasoning.filter(({ id }) => id === output[1]).map(({ item }) => item)
+    if (output[0] === "reasoning") {
+      const named = reasoningOf.get(output[1]) ?? []
+      reasoningOf.delete(output[1])
+      return named.map(({ item }) => item)
+    }
     const [, length, phase] = output
     const piece = text.slice(start, start + length)
     start += length + messageSeparator.length

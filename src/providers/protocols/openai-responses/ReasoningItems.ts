@@ -61,22 +61,28 @@ export const returnedReasoningItems = (
   message: AssistantMessage
 ): ReadonlyArray<{ readonly id: unknown; readonly position: number; readonly item: ReasoningItem }> => {
   const details = detailsFrom(origin, message).filter((detail) => !isOrderDetail(detail))
+  const summaries = summariesIn(details)
   return details.flatMap(({ data, id, type }) => {
     const encrypted = asText(data)
     if (type !== "reasoning.encrypted" || encrypted === undefined) return []
-    const item: ReasoningItem = { type: "reasoning", summary: summariesOf(details, id), encrypted_content: encrypted }
+    const summary = Array.from(summaries.get(id)?.values() ?? [], (text) => ({ type: "summary_text", text }) as const)
+    // One item's summary goes back once.
+    summaries.delete(id)
+    const item: ReasoningItem = { type: "reasoning", summary, encrypted_content: encrypted }
     return [{ id, position: positionIn(id), item }]
   })
 }
 
-/** Some clients hold the pieces of a summary as they came, others join them. */
-const summariesOf = (details: ReadonlyArray<ReasoningDetail>, itemId: unknown): ReasoningItem["summary"] => {
-  const texts = new Map<unknown, string>()
+/** The texts of each item's summary, by the item's id and their index. */
+const summariesIn = (details: ReadonlyArray<ReasoningDetail>): Map<unknown, Map<unknown, string>> => {
+  const items = new Map<unknown, Map<unknown, string>>()
   for (const { id, index, summary, type } of details) {
-    if (type === "reasoning.summary" && id === itemId)
-      texts.set(index, (texts.get(index) ?? "") + (asText(summary) ?? ""))
+    if (type !== "reasoning.summary") continue
+    const texts = items.get(id) ?? new Map<unknown, string>()
+    texts.set(index, (texts.get(index) ?? "") + (asText(summary) ?? ""))
+    items.set(id, texts)
   }
-  return Array.from(texts.values(), (text) => ({ type: "summary_text", text }))
+  return items
 }
 
 const positionIn = (id: unknown): number => Number(/@(\d{1,6})$/.exec(asText(id) ?? "")?.[1] ?? 0)

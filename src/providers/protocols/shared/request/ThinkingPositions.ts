@@ -20,13 +20,12 @@ export const interleaved = <Block>(
   write: BlockWriter<Block>
 ): ReadonlyArray<Block> => {
   const blocks: Array<Block> = []
-  let textDone = 0
+  const textUpTo = textReader(content, write)
   let callsDone = 0
   const upTo = (text: number, calls: number): void => {
-    blocks.push(...textBetween(content, textDone, text, write))
-    blocks.push(...toolCalls.slice(callsDone, calls).flatMap(write.call))
-    textDone = Math.max(textDone, text)
-    callsDone = Math.max(callsDone, calls)
+    for (const block of textUpTo(text)) blocks.push(block)
+    for (; callsDone < Math.min(calls, toolCalls.length); callsDone++)
+      blocks.push(...toolCalls.slice(callsDone, callsDone + 1).flatMap(write.call))
   }
   for (const block of thinking) {
     upTo(block.position.text, block.position.calls)
@@ -36,18 +35,25 @@ export const interleaved = <Block>(
   return blocks
 }
 
-/** The text from one character of the message to another; its parts stay apart. */
-const textBetween = <Block>(
-  content: ReadonlyArray<TextPart>,
-  from: number,
-  to: number,
-  write: BlockWriter<Block>
-): ReadonlyArray<Block> => {
-  let start = 0
-  return content.flatMap((part) => {
-    const partStart = start
-    start += part.text.length
-    const text = part.text.slice(Math.max(0, from - partStart), Math.max(0, to - partStart))
-    return text === "" ? [] : write.text(text, part, to >= start)
-  })
+/**
+ * Reads the text of a message from its start, each time from where it stopped to the given character; its parts stay
+ * apart. It holds state: the part that it has come to, and the characters before that part and within it.
+ */
+const textReader = <Block>(content: ReadonlyArray<TextPart>, write: BlockWriter<Block>) => {
+  let current = 0
+  let before = 0
+  let done = 0
+  return (to: number): ReadonlyArray<Block> => {
+    const blocks: Array<Block> = []
+    for (let part = content[current]; part !== undefined; part = content[current]) {
+      const end = Math.min(part.text.length, to - before)
+      if (end > done) blocks.push(...write.text(part.text.slice(done, end), part, end === part.text.length))
+      done = Math.max(done, end)
+      if (done < part.text.length) break
+      before += part.text.length
+      current++
+      done = 0
+    }
+    return blocks
+  }
 }

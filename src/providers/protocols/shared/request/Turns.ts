@@ -54,7 +54,8 @@ export const alternatingTurns = <Role extends string, Part>(
   for (const { parts, role } of additions) {
     const last = turns.at(-1)
     if (parts.length === 0) continue
-    if (last?.role === role) last.parts.push(...parts)
+    // A list that is spread into arguments must be short, and a client may send any number of parts.
+    if (last?.role === role) for (const part of parts) last.parts.push(part)
     else turns.push({ role, parts: [...parts] })
   }
   if (turns[0]?.role !== "user") turns.unshift({ role: "user", parts: [filler] })

@@ -3,13 +3,36 @@
  * them made can be too long for another or hold characters that it refuses. Within a request the same id always becomes
  * the same wire id, which keeps calls and results together and leaves the cached prefix unchanged.
  */
-import { createHash } from "node:crypto"
+import { createHash, type Hash } from "node:crypto"
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 /** A digest of `text` in `length` letters and digits; `length` is at most 32. */
-export const digest = (text: string, length: number): string =>
-  Array.from(createHash("sha256").update(text).digest().subarray(0, length), (byte) => base62[byte % 62]).join("")
+export const digest = (text: string, length: number): string => inBase62(createHash("sha256").update(text), length)
+
+const inBase62 = (hashed: Hash, length: number): string =>
+  Array.from(hashed.digest().subarray(0, length), (byte) => base62[byte % 62]).join("")
+
+/**
+ * The digest of the text up to each of `ends`. The text is read once, however many ends there are; those beyond it have
+ * no digest, and neither have those between the halves of a character.
+ */
+export const prefixDigests = (
+  text: string,
+  ends: ReadonlyArray<number>,
+  length: number
+): ReadonlyMap<number, string> => {
+  const digests = new Map<number, string>()
+  const hashed = createHash("sha256")
+  let read = 0
+  for (const end of [...new Set(ends)].sort((a, b) => a - b)) {
+    if (end > text.length || (end > 0 && (text.codePointAt(end - 1) ?? 0) > 0xffff)) continue
+    hashed.update(text.slice(read, end))
+    read = end
+    digests.set(end, inBase62(hashed.copy(), length))
+  }
+  return digests
+}
 
 interface IdRule {
   readonly accepts: RegExp
