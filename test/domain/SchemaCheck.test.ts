@@ -28,6 +28,42 @@ const cases: ReadonlyArray<readonly [schema: object, good: ReadonlyArray<unknown
   [tree, [{ id: 1 }, { id: 1, next: { id: 2 } }], [{}, { id: 1, next: {} }]],
   [{ $ref: "https://example.com/schema" }, [1, {}], []],
   [{ $ref: "#" }, [1], []],
+  // What is not known may fit or not, so it neither breaks `not` nor counts as one of two that fit.
+  [{ not: { pattern: "^x" } }, ["a", "x"], []],
+  [{ not: { type: "string", pattern: "^x" } }, ["a", "x", 1], []],
+  [{ not: { $ref: "https://example.com/schema" } }, [1], []],
+  [{ not: { anyOf: [{ format: "email" }, { const: 1 }] } }, ["a", 2], [1]],
+  [
+    {
+      oneOf: [
+        { type: "string", format: "date" },
+        { type: "string", format: "email" }
+      ]
+    },
+    ["a@b.c"],
+    [1]
+  ],
+  [{ oneOf: [{ pattern: "^a" }, { type: "string" }, { maxLength: 1 }] }, ["ab"], ["a"]],
+  [
+    JSON.parse('{"if": {"required": ["a"]}, "then": {"required": ["b"]}, "else": {"required": ["c"]}}'),
+    [{ a: 1, b: 1 }, { c: 1 }],
+    [{ a: 1 }, {}]
+  ],
+  [JSON.parse('{"if": {"pattern": "^x"}, "then": false, "else": false}'), ["a"], []],
+  [
+    { uniqueItems: true },
+    [[1, "1", { a: 1, b: 2 }], []],
+    [
+      [1, 1],
+      [
+        { a: 1, b: 2 },
+        { b: 2, a: 1 }
+      ]
+    ]
+  ],
+  [{ items: [{ type: "string" }], additionalItems: false }, [["a"]], [["a", 1]]],
+  [{ not: false, oneOf: [true, false] }, [1], []],
+  [{ not: true }, [], [1]],
   [{ type: "unheard of", pattern: "(a+)+$", format: "email" }, ["a", 1], []]
 ]
 
@@ -44,5 +80,15 @@ describe("SchemaCheck", () => {
     // The work is bounded, so both checks end: unbounded, the first alone would take 2 to the power of 200 steps.
     assert.isString(violationOf(1, bomb))
     violationOf(1, { oneOf: Array.from({ length: 1_000 }, () => ({ $ref: "#" })) })
+    // Each of these would take 100,000 times 100,000 steps.
+    const many = Array.from({ length: 100_000 }, (_, index) => `${index}`)
+    violationOf(many, { items: { enum: many.map((name) => `${name}.`) } })
+    violationOf(many, { items: { type: many } })
+    violationOf(
+      many.map(() => ({})),
+      { items: { required: many } }
+    )
+    violationOf(many, { items: { $ref: `#${"/a".repeat(100_000)}` } })
+    violationOf(many.join(""), { anyOf: many.map(() => ({ maxLength: 1 })) })
   })
 })
