@@ -3,7 +3,7 @@ import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 
 import { modelId } from "../../src/domain/Ids.ts"
-import { as, at, chunksOf, receiptOf, textIn, user } from "../support/Chat.ts"
+import { as, at, chunksOf, receiptOf, settledBalance, textIn, user } from "../support/Chat.ts"
 import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { describeWithFakeProvider, TestGateway, usd } from "../support/TestGateway.ts"
@@ -141,6 +141,7 @@ describeWithFakeProvider("A pinned session", (it) => {
       const ask = (body: object) => gateway.chat({ messages, session_id: "s", ...body }, as(tenant))
       assert.strictEqual((yield* ask({ reasoning_effort: "high" })).at("model"), "o3")
       assert.strictEqual((yield* ask({ reasoning_effort: "low" })).at("model"), "o3")
+      assert.strictEqual((yield* ask({ reasoning: { max_tokens: 0 } })).at("model"), "gpt-4.1")
       assert.strictEqual((yield* ask({ reasoning_effort: "none" })).at("model"), "gpt-4.1")
       const omitted = yield* ask({})
       assert.strictEqual(omitted.at("model"), "gpt-4.1")
@@ -203,6 +204,34 @@ describeWithFakeProvider(
         const direct = yield* gateway.chat({ ...body, model: "deepseek-v4-pro" })
         assert.deepStrictEqual([direct.status, direct.at("error.code")], [400, "invalid_request"])
         assert.lengthOf(deepseek.received, 0)
+      })
+    )
+
+    it.effect("in a stream is freed of fences, and what does not conform ends as an error and costs nothing", () =>
+      Effect.gen(function* () {
+        const provider = yield* FakeProvider
+        const gateway = yield* TestGateway
+        const tenant = yield* gateway.tenant("1")
+        const before = yield* gateway.balance(tenant.organization)
+        for (const model of ["gpt-4.1", "gpt-5.1"])
+          for (const response_format of [asObject, asSchema]) {
+            const body = { model, messages, response_format, stream: true }
+            for (const text of ["Sure!", '{"city":"Li', "```json\nno\n```"]) {
+              provider.script(Fake.answers(text))
+              const last = chunksOf((yield* gateway.chat(body, as(tenant))).text).at(-1)
+              assert.strictEqual(at(last, "choices", 0, "finish_reason"), "error", text)
+              assert.strictEqual(at(last, "usage", "cost"), 0)
+              assert.match(String(at(last, "error", "message")), /is not JSON. Nothing was charged$/)
+            }
+            assert.strictEqual(yield* settledBalance(tenant.organization), before.available)
+          }
+        provider.script(Fake.answers(`\`\`\`json\n${json}\n\`\`\``))
+        const fenced = yield* gateway.chat(
+          { model: "gpt-4.1", messages, response_format: asSchema, stream: true },
+          as(tenant)
+        )
+        assert.strictEqual(textIn(chunksOf(fenced.text)), json)
+        assert.strictEqual(at(chunksOf(fenced.text).at(-1), "choices", 0, "finish_reason"), "stop")
       })
     )
 

@@ -2,14 +2,14 @@
  * The guarantee of `response_format`: an answer that is promised to be JSON is checked before anybody sees it or pays
  * for it. One that is not JSON, or does not have the shape of the schema, is a failure, and another target may answer.
  */
-import { Array as Arr, Effect, Result } from "effect"
+import { Result } from "effect"
 
 import type { CompletionEvent } from "../../domain/Completion.ts"
-import type { ResponseFormat } from "../../domain/Conversation.ts"
+import type { ChatRequest, ResponseFormat } from "../../domain/Conversation.ts"
 import { Failure } from "../../domain/Failure.ts"
 import { violationOf } from "../../domain/SchemaCheck.ts"
-import type { WireCall } from "../protocols/Protocol.ts"
-import type { EventPull } from "./EventPull.ts"
+import type { StreamReader } from "../protocols/Protocol.ts"
+import { fenceFilter, withoutFences } from "./JsonFences.ts"
 
 /**
  * The events of a plain answer with its text as bare JSON: code fences around it are gone. An answer that is not
@@ -20,80 +20,99 @@ export const conforming = (
   format: ResponseFormat
 ): Result.Result<ReadonlyArray<CompletionEvent>, Failure> => {
   if (format.type === "text" || !isWholeAnswer(events)) return Result.succeed(events)
-  const text = events.map((event) => (event.type === "text" ? event.text : "")).join("")
+  const text = textIn(events)
+  return Result.map(guaranteed(text, format), (json) => (json === text ? events : withText(events, json)))
+}
+
+const textIn = (events: ReadonlyArray<CompletionEvent>): string =>
+  events.map((event) => (event.type === "text" ? event.text : "")).join("")
+
+type PromisedFormat = Exclude<ResponseFormat, { readonly type: "text" }>
+
+/** The keywords that every JSON mode with a schema enforces (the strict subset of OpenAI's documentation). */
+const enforcedKeywords = new Set(
+  (
+    "type properties required additionalProperties items enum const anyOf $ref $defs definitions " +
+    "title description default examples $schema $id"
+  ).split(" ")
+)
+
+const subschemas = ["properties", "$defs", "definitions"]
+
+/** Whether a schema asks for nothing but what the endpoint's own mode enforces. */
+const isEnforced = (schema: unknown): boolean => {
+  if (Array.isArray(schema)) return schema.every(isEnforced)
+  if (typeof schema !== "object" || schema === null) return true
+  return Object.entries(schema).every(([keyword, value]: [string, unknown]) => {
+    if (!enforcedKeywords.has(keyword)) return false
+    if (subschemas.includes(keyword)) return Object.values(value ?? {}).every(isEnforced)
+    return !["items", "anyOf", "additionalProperties"].includes(keyword) || isEnforced(value)
+  })
+}
+
+/** The JSON of a text, if it is what the format promises. */
+const guaranteed = (text: string, format: PromisedFormat): Result.Result<string, Failure> => {
   const found = jsonIn(text)
   if (found === undefined) return Result.fail(nonconforming("is not JSON"))
-  if (format.type === "json_schema" && violationOf(found.value, format.schema) !== undefined)
-    return Result.fail(nonconforming("does not conform to the schema"))
-  return Result.succeed(found.json === text ? events : withText(events, found.json))
+  return format.type === "json_schema" && violationOf(found.value, format.schema) !== undefined
+    ? Result.fail(nonconforming("does not conform to the schema"))
+    : Result.succeed(found.json)
+}
+
+/**
+ * The same guarantee for a stream. The client has seen the text before it can be checked, but it is checked before
+ * anybody pays: a stream that does not conform ends as a broken one. The client has its text then and pays nothing, so
+ * only the endpoint may be the reason: neither the client's own stop sequences, which may have cut the text, nor a
+ * schema that asks for more than JSON modes enforce and that perhaps no answer fulfils.
+ */
+export const conformingReader = (
+  reader: StreamReader,
+  { responseFormat: format, stop }: Pick<ChatRequest, "responseFormat" | "stop">
+): StreamReader => {
+  if (format.type === "text") return reader
+  const promised: PromisedFormat =
+    format.type === "json_schema" && !isEnforced(format.schema) ? { type: "json_object" } : format
+  const fences = fenceFilter()
+  let text = ""
+  const seen: Array<CompletionEvent> = []
+  const asText = (piece: string): ReadonlyArray<CompletionEvent> => {
+    text += piece
+    return piece === "" ? [] : [{ type: "text", text: piece }]
+  }
+  const bare = (events: ReadonlyArray<CompletionEvent>): ReadonlyArray<CompletionEvent> =>
+    events.flatMap((event) => {
+      if (event.type === "text") return asText(fences.push(event.text))
+      if (event.type === "tool" || event.type === "refusal" || event.type === "finish") seen.push(event)
+      return event.type === "finish" ? [...asText(fences.flush()), event] : [event]
+    })
+  return {
+    ended: reader.ended,
+    step: (frame) => Result.map(reader.step(frame), bare),
+    finish: () =>
+      Result.flatMap(Result.map(reader.finish(), bare), (events) =>
+        isWholeAnswer(seen) && stop.length === 0
+          ? Result.map(guaranteed(text, promised), () => events)
+          : Result.succeed(events)
+      )
+  }
 }
 
 /** False for an answer that has no text to check. */
 const isWholeAnswer = (events: ReadonlyArray<CompletionEvent>): boolean =>
-  events.some(isNaturalEnd) && !events.some(promisesNothing)
-
-const isNaturalEnd = (event: CompletionEvent): boolean => event.type === "finish" && event.reason === "stop"
-
-const promisesNothing = (event: CompletionEvent): boolean =>
-  event.type === "tool" || (event.type === "refusal" && event.text !== "")
-
-/** A longer text is not checked at the end of a stream. In characters; no model writes as many. */
-const maxStreamedLength = 4_000_000
-
-/**
- * The events of a streamed answer by a JSON mode of the endpoint, which fail in the place of the finish event if the
- * text is not JSON. What was sent cannot be taken back or failed over, but nobody pays for it. Whether it conforms to a
- * schema is left to the endpoint, which enforces it: a client could ask for what no answer fulfils, and pay for none.
- * For the same reason an answer is passed on that the client's own stop sequences may have cut.
- */
-export const endingInJson = (events: EventPull, { origin, request }: WireCall): EventPull => {
-  const { responseFormat, stop } = request
-  if (responseFormat.type === "text" || stop.length > 0) return events
-  let text = ""
-  let isExempt = false
-  let failed: Effect.Effect<never, Failure> | undefined
-  const check = (packet: Arr.NonEmptyReadonlyArray<CompletionEvent>): EventPull => {
-    for (const event of packet) {
-      isExempt ||= promisesNothing(event) || text.length > maxStreamedLength
-      if (event.type === "text" && !isExempt) text += event.text
-    }
-    if (isExempt || !packet.some(isNaturalEnd) || isJson(text)) return Effect.succeed(packet)
-    failed = Effect.andThen(
-      Effect.logWarning("A JSON mode gave a streamed answer that is not JSON", { origin }),
-      Effect.fail(nonconforming("is not JSON"))
-    )
-    const sent = packet.filter(({ type }) => type !== "finish")
-    return Arr.isArrayNonEmpty(sent) ? Effect.succeed(sent) : failed
-  }
-  return Effect.suspend(() => failed ?? Effect.flatMap(events, check))
-}
-
-const isJson = (text: string): boolean => {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
-}
-
-const fence = "```"
-const openingLine = /^```[\w-]*\s*$/
-
-/**
- * The text between code fences that stand around all of it, or the text itself. It is taken apart by position: a
- * pattern for the whole would take minutes for an answer of some thousand line breaks.
- */
-const withoutFences = (text: string): string => {
-  const trimmed = text.trim()
-  const lineEnd = trimmed.indexOf("\n")
-  return lineEnd !== -1 && openingLine.test(trimmed.slice(0, lineEnd)) && trimmed.endsWith(fence)
-    ? trimmed.slice(lineEnd, -fence.length).trim()
-    : text
-}
+  events.some((event) => event.type === "finish" && event.reason === "stop") &&
+  !events.some((event) => event.type === "tool" || (event.type === "refusal" && event.text !== ""))
 
 /** The JSON in a text that holds nothing else, with or without code fences around it. */
 const jsonIn = (text: string): { readonly json: string; readonly value: unknown } | undefined => {
+  try {
+    // An answer that is JSON as it stands is not touched.
+    return { json: text, value: JSON.parse(text) }
+  } catch {
+    return fencedJsonIn(text)
+  }
+}
+
+const fencedJsonIn = (text: string): ReturnType<typeof jsonIn> => {
   const json = withoutFences(text)
   try {
     return { json, value: JSON.parse(json) }

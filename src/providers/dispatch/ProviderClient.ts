@@ -19,7 +19,7 @@ import type { Timeouts } from "../transport/Timeouts.ts"
 import { type Limitation, makeAccountLimitations, isPathMissing } from "./AccountLimitations.ts"
 import * as ChatTranscription from "./ChatTranscription.ts"
 import * as EventPull from "./EventPull.ts"
-import { conforming, endingInJson } from "./JsonAnswer.ts"
+import { conforming, conformingReader } from "./JsonAnswer.ts"
 import { makeNotFoundLog } from "./NotFoundLog.ts"
 import type { Target } from "./Target.ts"
 
@@ -129,8 +129,8 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
     const answer = yield* transport.open(exchange)
     if (answer._tag !== "Frames") return yield* inOnePiece(yield* wholeAnswer(prepared, answer.body))
     const onLast = (events: ReadonlyArray<CompletionEvent>) => logUnknownReason(call, events)
-    const events = yield* EventPull.eventsOf(answer.frames, protocol.reader(call), onLast)
-    return yield* EventPull.afterFirstOutput(endingInJson(events, call))
+    const reader = conformingReader(protocol.reader(call), call.request)
+    return yield* EventPull.afterFirstOutput(yield* EventPull.eventsOf(answer.frames, reader, onLast))
   })
 
   const stream = (target: Target, input: ChatCallInput) => {

@@ -27,6 +27,10 @@ const readAll = Effect.fnUntraced(function* (stream: Stream.Stream<CompletionEve
 
 const nonconforming = '{"_tag":"Nonconforming"}'
 
+const ofSchema = (schema: object): Partial<ChatRequest> => ({
+  responseFormat: { type: "json_schema", name: "s", strict: true, schema: { ...schema } }
+})
+
 describe("A streamed answer in a JSON mode", () => {
   it.live("is checked before it is sent, where the provider answers in one piece", () =>
     Effect.gen(function* () {
@@ -46,12 +50,12 @@ describe("A streamed answer in a JSON mode", () => {
         [["[1, 2", "]\n"], "complete"],
         [['{"city":', ' "Lima"'], nonconforming],
         [["Sure! ", "{}"], nonconforming],
-        [["```json\n", "{}\n", "```"], nonconforming]
+        [["```json\n", "no\n", "```"], nonconforming]
       ] as const) {
         const { value } = yield* open(asObject, fake.target("native", streamed(...texts)))
         const read = yield* readAll(value)
-        const finishReason = end === "complete" ? "stop" : undefined
-        assert.deepInclude(read, { content: texts.join(""), end, finishReason })
+        assert.strictEqual(read.end, end)
+        if (end === "complete") assert.deepInclude(read, { content: texts.join(""), finishReason: "stop" })
       }
     }).pipe(Effect.scoped, Effect.provide(testLayer()))
   )
@@ -62,6 +66,23 @@ describe("A streamed answer in a JSON mode", () => {
       for (const asked of [{}, { ...asObject, stop: ["}"] }]) {
         const { value } = yield* open(asked, fake.target("native", streamed('{"city":', ' "Lima"')))
         assert.deepInclude(yield* readAll(value), { content: '{"city": "Lima"', end: "complete" })
+      }
+    }).pipe(Effect.scoped, Effect.provide(testLayer()))
+  )
+
+  it.live("is held to a schema that the endpoint's own mode enforces, and to no other", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeTargets
+      const object = { type: "object", properties: { city: { type: "string" } }, required: ["city"] }
+      for (const [schema, end] of [
+        [object, nonconforming],
+        [{ anyOf: [{ type: "string" }, { $ref: "#/$defs/o" }], $defs: { o: object } }, nonconforming],
+        [{ ...object, not: {} }, "complete"],
+        [{ ...object, properties: { city: { type: "string", minLength: 9 } } }, "complete"],
+        [{ type: "object", properties: { town: {} } }, "complete"]
+      ] as const) {
+        const { value } = yield* open(ofSchema(schema), fake.target("native", streamed('{"town":', ' "Lima"}')))
+        assert.deepInclude(yield* readAll(value), { end }, JSON.stringify(schema))
       }
     }).pipe(Effect.scoped, Effect.provide(testLayer()))
   )
