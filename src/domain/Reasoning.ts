@@ -47,9 +47,10 @@ export const normalise = (fields: ReasoningFields, options: { readonly routed: b
   return options.routed ? { enabled: true, effort: "high", exclude: false } : undefined
 }
 
-/** True when the request switched thinking off. */
+/** True when the request switched thinking off. A budget of no tokens does so as well, unless there is an effort. */
 export const isOptOut = (reasoning: Reasoning | undefined): boolean =>
-  reasoning !== undefined && (reasoning.enabled === false || reasoning.effort === "none")
+  reasoning !== undefined &&
+  (reasoning.enabled === false || (reasoning.effort ?? (reasoning.maxTokens === 0 ? "none" : undefined)) === "none")
 
 const tierOfEffort = {
   none: "none",
@@ -65,8 +66,7 @@ export const reasoningTierOf = (reasoning: Reasoning | undefined): ReasoningTier
   if (reasoning === undefined) return undefined
   if (isOptOut(reasoning)) return "none"
   if (reasoning.effort !== undefined) return tierOfEffort[reasoning.effort]
-  if (reasoning.maxTokens === undefined) return undefined
-  return reasoning.maxTokens === 0 ? "none" : tierOfBudget(reasoning.maxTokens)
+  return reasoning.maxTokens === undefined ? undefined : tierOfBudget(reasoning.maxTokens)
 }
 
 /** The tier of a budget above zero. */
