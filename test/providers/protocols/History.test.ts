@@ -48,6 +48,54 @@ describe("a call without its result", () => {
     })
 })
 
+describe("calls with one id", () => {
+  const idsIn = (sent: JsonObject): ReadonlyArray<string> =>
+    [...JSON.stringify(sent).matchAll(/"(?:id|call_id|toolUseId|tool_use_id|tool_call_id)":"([^"]+)"/g)].map(
+      ([, id]) => id ?? ""
+    )
+
+  for (const protocol of chatProtocolNames) {
+    it(`of one message get their results in order [${protocol}]`, () => {
+      const history = [user("q"), called("c", "c"), result("c", "One."), result("c", "Two."), user("And?")]
+      const sent = sentTo(protocol, history)
+      const written = JSON.stringify(sent)
+      assert.isAbove(written.indexOf("One."), 0)
+      assert.isBelow(written.indexOf("One."), written.indexOf("Two."))
+      assert.notInclude(written, "The tool gave no result.")
+    })
+
+    it(`of several messages keep their results [${protocol}]`, () => {
+      const history = [
+        user("q"),
+        called("c"),
+        result("c", "One."),
+        called("c"),
+        result("c", "Old."),
+        result("c", "Two.")
+      ]
+      const written = JSON.stringify(sentTo(protocol, history))
+      assert.isAbove(written.indexOf("One."), 0)
+      assert.isBelow(written.indexOf("One."), written.indexOf("Two."))
+      assert.notMatch(written, /Old|no result/)
+    })
+
+    // Gemini joins calls and results by their order, and needs no ids.
+    if (protocol !== "gemini")
+      it(`get ids of their own, which stay the same [${protocol}]`, () => {
+        const history = [user("q"), called("c", "c"), result("c", "1"), result("c", "2"), called("c"), result("c", "3")]
+        const ids = idsIn(sentTo(protocol, history))
+        assert.lengthOf(ids, 6)
+        assert.strictEqual(new Set(ids).size, 3)
+        for (const id of ids)
+          assert.lengthOf(
+            ids.filter((other) => other === id),
+            2
+          )
+        assert.deepStrictEqual(idsIn(sentTo(protocol, [...history, user("next"), called("c")])).slice(0, 6), ids)
+      })
+  }
+})
+
 describe("the order of roles at Mistral", () => {
   const roles = (dialect: DialectName, ...messages: ReadonlyArray<Message>) =>
     (

@@ -29,7 +29,8 @@ import {
   toolResultsIn,
   type ToolResults,
   type TurnAddition,
-  withRefusalsAsText
+  withRefusalsAsText,
+  withUniqueCallIds
 } from "../shared/request/Turns.ts"
 import { wireIds } from "../shared/request/WireIds.ts"
 import type {
@@ -73,7 +74,7 @@ export const conversationOf = (
 ): ConversationBody => {
   const { request } = call
   const family = modelFamilyOf(call)
-  const { rest, system } = splitSystem(withRefusalsAsText(request.messages))
+  const { rest, system } = splitSystem(withUniqueCallIds(withRefusalsAsText(request.messages)))
   const context: MessageContext = {
     call,
     results: toolResultsIn(rest),

@@ -8,16 +8,17 @@ import type { ErrorResponse } from "../../Protocol.ts"
 import { asNumber } from "../Field.ts"
 
 /**
- * `retry-after-ms` comes before `retry-after`, and both come before the text. `undefined` when none of them is
- * readable.
+ * `retry-after-ms` comes before `retry-after`, and both come before the text. One that cannot be read counts for
+ * nothing; `undefined` when none of them can.
  */
 export const retryDelayIn = (headers: ErrorResponse["headers"], message: string): Duration.Duration | undefined => {
-  const millis = asNumber(headers["retry-after-ms"])
-  if (millis !== undefined) return delayOf(millis)
-  const after = headers["retry-after"]
-  const seconds = asNumber(after)
-  if (seconds !== undefined) return delayOf(seconds * 1_000)
-  if (after !== undefined) return delayOf(Date.parse(after) - Date.parse(headers["date"] ?? ""))
+  const after = headers["retry-after"] ?? ""
+  const inHeaders =
+    delayOf(asNumber(headers["retry-after-ms"]) ?? NaN) ??
+    delayOf((asNumber(after) ?? NaN) * 1_000) ??
+    // A number is no date, although some parsers read `-5` as one.
+    (asNumber(after) === undefined ? delayOf(Date.parse(after) - Date.parse(headers["date"] ?? "")) : undefined)
+  if (inHeaders !== undefined) return inHeaders
   const inText = /(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)?\s?[a-z]+\s?){1,4})/i.exec(message)?.[1]
   return inText === undefined ? undefined : delayOf(millisIn(inText))
 }

@@ -63,8 +63,9 @@ export const alternatingTurns = <Role extends string, Part>(
   return turns
 }
 
-/** A history in which every call is answered at once, as all providers insist. */
-export const withResultsAtCalls = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => {
+/** A history in which every call has an id of its own and is answered at once, as all providers insist. */
+export const withResultsAtCalls = (history: ReadonlyArray<Message>): ReadonlyArray<Message> => {
+  const messages = withUniqueCallIds(history)
   const results = toolResultsIn(messages)
   return messages.flatMap((message): ReadonlyArray<Message> => {
     if (message.role === "tool") return []
@@ -90,14 +91,55 @@ export const withRefusalsAsText = (messages: ReadonlyArray<Message>): ReadonlyAr
 /** Results by the call they answer. Ids may recur in later turns, so an id alone does not identify a call. */
 export type ToolResults = ReadonlyMap<ToolCall, ToolMessage>
 
-/** A result belongs to the last call before it that has its id; results need not follow their calls directly. */
+/** The calls of one message that share an id. */
+interface CallsOfId {
+  readonly message: Message
+  readonly calls: Array<ToolCall>
+  answered: number
+}
+
+/**
+ * A result belongs to the last message before it that has a call with its id; results need not follow their calls
+ * directly. Where several calls of one message share the id, the results answer them in order; where there are more
+ * results than calls, the last one counts.
+ */
 export const toolResultsIn = (messages: ReadonlyArray<Message>): ToolResults => {
-  const callOfId = new Map<string, ToolCall>()
+  const callsOfId = new Map<string, CallsOfId>()
   const results = new Map<ToolCall, ToolMessage>()
   for (const message of messages) {
-    if (message.role === "assistant") for (const call of message.toolCalls) callOfId.set(call.id, call)
-    const call = message.role === "tool" ? callOfId.get(message.toolCallId) : undefined
+    if (message.role === "assistant")
+      for (const call of message.toolCalls) {
+        const known = callsOfId.get(call.id)
+        if (known?.message === message) known.calls.push(call)
+        else callsOfId.set(call.id, { message, calls: [call], answered: 0 })
+      }
+    const asked = message.role === "tool" ? callsOfId.get(message.toolCallId) : undefined
+    const call = asked?.calls[Math.min(asked.answered++, asked.calls.length - 1)]
     if (message.role === "tool" && call !== undefined) results.set(call, message)
   }
   return results
+}
+
+/**
+ * The same history with new ids for calls whose id an earlier call has, which many providers refuse. They depend on
+ * nothing that comes later, so that a cached prefix stays the same.
+ */
+export const withUniqueCallIds = (messages: ReadonlyArray<Message>): ReadonlyArray<Message> => {
+  const calls = messages.flatMap((message) => (message.role === "assistant" ? message.toolCalls : []))
+  const counts = new Map<string, number>()
+  const renamed = new Map<ToolCall, ToolCall>()
+  for (const call of calls) {
+    const count = (counts.get(call.id) ?? 0) + 1
+    counts.set(call.id, count)
+    if (count > 1) renamed.set(call, { ...call, id: `${call.id}#${count}` })
+  }
+  if (renamed.size === 0) return messages
+  const callOf = new Map(Array.from(toolResultsIn(messages), ([call, result]) => [result, call] as const))
+  return messages.flatMap((message): ReadonlyArray<Message> => {
+    if (message.role === "assistant")
+      return [{ ...message, toolCalls: message.toolCalls.map((call) => renamed.get(call) ?? call) }]
+    if (message.role !== "tool") return [message]
+    const call = callOf.get(message)
+    return call === undefined ? [] : [{ ...message, toolCallId: (renamed.get(call) ?? call).id }]
+  })
 }
