@@ -191,6 +191,10 @@ const allSettings = Config.all({
     { name: "LOG_LEVEL", default: "Info", meaning: "`Trace`, `Debug`, `Info`, `Warn`, `Error` or `None`." },
     Config.LogLevel("LOG_LEVEL").pipe(Config.withDefault("Info" as const))
   ),
+  accessLog: variable(
+    { name: "ACCESS_LOG", default: "true", meaning: "Whether every request gets one line in the log, at `Info`." },
+    Config.Boolean("ACCESS_LOG").pipe(Config.withDefault(true))
+  ),
   otlpEndpoint: variable(
     {
       name: "OTEL_EXPORTER_OTLP_ENDPOINT",

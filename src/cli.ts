@@ -16,6 +16,7 @@ import { InvalidLines, rankCommand } from "./cli/RouteRank.ts"
 import { replayCommand } from "./cli/RouteReplay.ts"
 import { environment } from "./Config.ts"
 import { describeError } from "./observability/ErrorDescription.ts"
+import { tollgateVersion } from "./observability/Version.ts"
 
 const routeCommands = Command.make("route").pipe(
   Command.withDescription("Which models the router chooses, and why."),
@@ -48,7 +49,7 @@ const exitCodeOf = (exit: Exit.Exit<unknown, unknown>): number => {
   return isHelp ? 0 : 2
 }
 
-const run = Command.run(tollgate, { version: "0.1.0" }).pipe(
+const run = Command.run(tollgate, { version: tollgateVersion }).pipe(
   Effect.tapCause(report),
   Effect.provide(
     Layer.mergeAll(

@@ -97,6 +97,7 @@ const run = Effect.gen(function* () {
   return yield* requireFreeSocket(options).pipe(
     Effect.andThen(Layer.launch(gateway(options, nodeServerLayer(options)))),
     Effect.tapCause(logFatal),
+    Effect.onInterrupt(() => Effect.annotateLogs(Effect.logInfo("Tollgate has stopped"), { exitCode: 0 })),
     Effect.provide(telemetryLayer(options))
   )
 }).pipe(Effect.provide(ConfigProvider.layer(environment)))

@@ -14,6 +14,8 @@ export type FailureReason =
       readonly kind: "rate_limited" | "overloaded" | "timeout" | "network" | "server" | "broken"
       /** How long the provider asked us to wait. */
       readonly retryAfter?: Duration.Duration
+      /** No connection was made, so that nothing of the request has arrived. */
+      readonly unreachable?: true
     }
   /** Our account at the provider is at fault: a bad key, no quota, a spend limit. The client is never blamed for it. */
   | { readonly _tag: "Credentials" }
@@ -69,14 +71,40 @@ export const policyOf = (failure: Failure): FailurePolicy => policies[failure.re
 export const isRateLimit = ({ reason, status }: Failure): boolean =>
   reason._tag === "Transient" && (reason.kind === "rate_limited" || status === 429)
 
+/** True when no connection to the provider was made. */
+export const isUnreachable = ({ reason }: Failure): boolean =>
+  reason._tag === "Transient" && reason.unreachable === true
+
+/** True when the client is told of the failure, because it can do something about it. */
+export const isBlamedOnClient = ({ reason, status }: Failure): boolean => {
+  switch (reason._tag) {
+    case "Invalid":
+    case "ContextTooLong":
+    case "Refused":
+      return true
+    case "Unsupported":
+      // A model that the catalog says the provider has is not the client's fault.
+      return status !== 404 && reason.isModelMissing !== true
+    case "Transient":
+    case "Credentials":
+    case "Nonconforming":
+      return false
+  }
+}
+
 /** A failure after which another attempt may succeed. */
 export const transient = (
   kind: Extract<FailureReason, { _tag: "Transient" }>["kind"],
   message: string,
-  detail: { readonly status?: number; readonly retryAfter?: Duration.Duration } = {}
+  detail: { readonly status?: number; readonly retryAfter?: Duration.Duration; readonly unreachable?: true } = {}
 ): Failure =>
   new Failure({
-    reason: { _tag: "Transient", kind, ...(detail.retryAfter && { retryAfter: detail.retryAfter }) },
+    reason: {
+      _tag: "Transient",
+      kind,
+      ...(detail.retryAfter && { retryAfter: detail.retryAfter }),
+      ...(detail.unreachable && { unreachable: true })
+    },
     message,
     ...(detail.status !== undefined && { status: detail.status })
   })

@@ -5,6 +5,7 @@
  */
 import { Clock, Effect, Metric, Option } from "effect"
 
+import type { RequestId } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
 import type { MeteredUsage, Usage } from "../domain/Usage.ts"
 import type { Charge } from "../ledger/Charge.ts"
@@ -37,16 +38,19 @@ const implausibleReports = Metric.counter("tollgate_implausible_usage_total", {
 })
 
 /** Where the gateway's own count was charged, the operator has to ask the provider what it will bill. */
-const reportOwnCount = ({ implausible, unreported }: MeteredUsage, { served, usage }: ChargeFacts) => {
-  if (unreported) return Effect.logWarning("A provider reported no usage; it was counted here", { ...served, usage })
+const reportOwnCount = (request: RequestId, { implausible, unreported }: MeteredUsage, facts: ChargeFacts) => {
+  const { served, usage } = facts
+  if (unreported) {
+    return Effect.logWarning("A provider reported no usage; it was counted here").pipe(
+      Effect.annotateLogs({ request, ...served, usage })
+    )
+  }
   if (implausible === undefined) return Effect.void
   return Effect.andThen(
     Metric.update(implausibleReports, 1),
-    Effect.logError("A provider reported usage that cannot be right; it was counted here", {
-      ...served,
-      reported: implausible,
-      charged: usage
-    })
+    Effect.logError("A provider reported usage that cannot be right; it was counted here").pipe(
+      Effect.annotateLogs({ request, ...served, reported: implausible, charged: usage })
+    )
   )
 }
 
@@ -58,7 +62,7 @@ export const chargeRequest = Effect.fnUntraced(function* (
   const nowMillis = yield* Clock.currentTimeMillis
   receipt.recordCharge(metered, cost, outcome)
   const chargeFacts = receipt.chargeFacts(nowMillis)
-  yield* reportOwnCount(metered, chargeFacts)
+  yield* reportOwnCount(hold.request, metered, chargeFacts)
   const facts = encodeChargeFacts(chargeFacts)
   const { charge, pending } = yield* hold.settle(cost, facts)
   const isOwn = (booked: Charge): boolean => booked.facts === facts

@@ -16,12 +16,14 @@ import { audioTokens } from "../domain/TokenCount.ts"
 import { usageBounds } from "../domain/Usage.ts"
 import { CreditLedger } from "../ledger/CreditLedger.ts"
 import { type DefaultOutputTokens, estimate } from "../ledger/Pricing.ts"
+import { makeLimitedLog } from "../observability/LimitedLog.ts"
 import { type ChatDispatch, Dispatch } from "../providers/dispatch/Dispatch.ts"
 import type { ProviderAnswer, Exhausted } from "../providers/dispatch/ProviderAnswer.ts"
 import type { Adjustment } from "../providers/protocols/Adjustments.ts"
 import type { ChatCall, ChatInput } from "./ChatCall.ts"
 import { type TargetChoice, ChooseTargets } from "./ChooseTargets.ts"
-import { errorFromExhausted, errorFromLedger } from "./ErrorMapping.ts"
+import { creditHolder } from "./CreditHold.ts"
+import { errorFromExhausted } from "./ErrorMapping.ts"
 import { Meter } from "./Meter.ts"
 import { receiptOpener, type RequestFacts } from "./ReceiptDraft.ts"
 import { type DrainSignal, meteredStream, settle, type Settlement, type StreamItem } from "./Settlement.ts"
@@ -76,17 +78,17 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
   const ledger = yield* CreditLedger
   const dispatch = yield* Dispatch
   const openReceipt = yield* receiptOpener
+  const write = makeLimitedLog()
+  const takeHold = creditHolder(ledger, write)
 
   /** Holds what the first candidate is expected to cost. */
   const holdCredit = ({ caller, id, mayBeCharged = false }: ChatCall, request: ChatRequest, choice: TargetChoice) =>
-    ledger
-      .hold({
-        request: id,
-        organization: caller.organization,
-        amount: expectedCost(request, choice, defaultOutputTokens),
-        mayBeCharged
-      })
-      .pipe(Effect.mapError(errorFromLedger))
+    takeHold({
+      request: id,
+      organization: caller.organization,
+      amount: expectedCost(request, choice, defaultOutputTokens),
+      mayBeCharged
+    })
 
   /** From the request to an answer that is yet to be settled. `send` dispatches it plain or streamed. */
   const answer = Effect.fnUntraced(function* <A, R>(
@@ -136,7 +138,7 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
 
   const stream = Effect.fnUntraced(function* (call: ChatCall, drainSignal: DrainSignal) {
     const { adjustments, model, routing, ...unsettled } = yield* answer(call, dispatch.open)
-    return { model, routing, adjustments, items: yield* meteredStream(unsettled, drainSignal) }
+    return { model, routing, adjustments, items: yield* meteredStream(unsettled, drainSignal, write) }
   })
 
   return CompleteChat.of({ complete, stream })

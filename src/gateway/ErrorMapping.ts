@@ -4,7 +4,7 @@
  */
 import * as Errors from "../api/Errors.ts"
 import type { Attempt } from "../domain/Attempt.ts"
-import type { Failure } from "../domain/Failure.ts"
+import { type Failure, isBlamedOnClient } from "../domain/Failure.ts"
 import type { LedgerError } from "../ledger/LedgerError.ts"
 import type { Exhausted } from "../providers/dispatch/ProviderAnswer.ts"
 
@@ -34,29 +34,14 @@ export const errorFromExhausted = (
       exhausted.rateLimited.retryAfter
     )
   }
-  switch (exhausted.last.reason._tag) {
-    case "Invalid":
-    case "ContextTooLong":
-    case "Refused":
-      return Errors.InvalidRequest.of(exhausted.last.message)
-    case "Unsupported":
-      return isMissing(exhausted.last)
-        ? Errors.InternalError.of(noProviderAnswered(exhausted.attempts, wasCharged))
-        : Errors.InvalidRequest.of(exhausted.last.message)
-    case "Nonconforming":
-      return Errors.InternalError.of(
-        "No model answered in the JSON that response_format asks for. " +
-          noProviderAnswered(exhausted.attempts, wasCharged)
-      )
-    case "Transient":
-    case "Credentials":
-      return Errors.InternalError.of(noProviderAnswered(exhausted.attempts, wasCharged))
-  }
+  const { attempts, last } = exhausted
+  if (isBlamedOnClient(last)) return Errors.InvalidRequest.of(last.message)
+  const isNonconforming = last.reason._tag === "Nonconforming"
+  return Errors.InternalError.of(
+    (isNonconforming ? "No model answered in the JSON that response_format asks for. " : "") +
+      noProviderAnswered(attempts, wasCharged)
+  )
 }
-
-/** The provider does not have a model that the catalog says it serves, which is not the client's fault. */
-const isMissing = ({ reason, status }: Failure): boolean =>
-  status === 404 || (reason._tag === "Unsupported" && reason.isModelMissing === true)
 
 const charged = (wasCharged: boolean): string =>
   wasCharged ? "Nothing more was charged than an earlier try of this request" : "Nothing was charged"

@@ -10,6 +10,7 @@ import type { Attempt } from "../domain/Attempt.ts"
 import type { Caller } from "../domain/Caller.ts"
 import { type Picodollars, zero } from "../domain/Money.ts"
 import type { MeteredUsage } from "../domain/Usage.ts"
+import { type AccessRecord, type BilledCall, CurrentAccessRecord } from "../observability/AccessLog.ts"
 import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
 import { statedRates } from "../receipts/ChargedReceipt.ts"
@@ -35,7 +36,8 @@ export const receiptOpener = Effect.gen(function* () {
   const { record } = yield* RequestLog
   const { version } = yield* Catalog
   return Effect.fnUntraced(function* (facts: RequestFacts) {
-    const receipt = new ReceiptDraft(facts, version, yield* Clock.currentTimeMillis, record)
+    const access = yield* CurrentAccessRecord
+    const receipt = new ReceiptDraft(facts, version, yield* Clock.currentTimeMillis, record, access)
     yield* Effect.addFinalizer((exit) => {
       if (receipt.isFiled) return Effect.void
       if (!leftByClient(exit)) receipt.markBroken()
@@ -60,18 +62,21 @@ export class ReceiptDraft {
   private firstOutputMillis: number | undefined = undefined
   private outcome: string | undefined = undefined
   private readonly record: RequestLog["Service"]["record"]
+  private readonly access: AccessRecord | undefined
   isFiled = false
 
   constructor(
     facts: RequestFacts,
     catalogVersion: string,
     startedAtMillis: number,
-    record: RequestLog["Service"]["record"]
+    record: RequestLog["Service"]["record"],
+    access?: AccessRecord
   ) {
     this.facts = facts
     this.catalogVersion = catalogVersion
     this.startedAtMillis = startedAtMillis
     this.record = record
+    this.access = access
   }
 
   /** Does nothing on a direct call, which was not routed. */
@@ -150,6 +155,7 @@ export class ReceiptDraft {
     if (this.isFiled) return Effect.void
     this.isFiled = true
     const receipt = this.toReceipt(nowMillis)
+    if (this.access !== undefined) this.access.call = billedCall(receipt, this.target)
     return this.record(receipt, settled?.(receipt))
   }
 
@@ -200,6 +206,20 @@ export class ReceiptDraft {
     return { usage, rates: statedRates(this.target.endpoint.price, usage) }
   }
 }
+
+/** What the access log tells of a receipt. */
+const billedCall = (receipt: Receipt, target: Target | undefined): BilledCall => ({
+  ...(receipt.requestedModel !== undefined && { requestedModel: receipt.requestedModel }),
+  routed: receipt.routing !== undefined,
+  ...(receipt.routing !== undefined && { pinned: receipt.routing.pinned }),
+  ...(target !== undefined && { served: { ...servedBy(target), provider: target.endpoint.provider } }),
+  attempts: receipt.attempts.length,
+  outcome: receipt.outcome,
+  stream: receipt.stream,
+  ...(receipt.firstOutputMillis !== undefined && { firstOutputMillis: receipt.firstOutputMillis }),
+  ...(receipt.usage !== undefined && { usage: receipt.usage }),
+  cost: receipt.cost
+})
 
 const servedBy = ({ endpoint, model }: Target): ChargeFacts["served"] => ({ model: model.id, endpoint: endpoint.id })
 

@@ -12,6 +12,8 @@ import type { Failure } from "../domain/Failure.ts"
 import { none } from "../domain/Usage.ts"
 import type { Hold } from "../ledger/CreditLedger.ts"
 import { chargeForDelivered } from "../ledger/Pricing.ts"
+import { describeCause, failedRequest } from "../observability/ErrorDescription.ts"
+import { type LimitedLog, makeLimitedLog } from "../observability/LimitedLog.ts"
 import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
 import { type ChargedUsage, chargeRequest, usageOfCharge } from "./Charging.ts"
 import { leftByClient } from "./ClientLeft.ts"
@@ -57,7 +59,8 @@ export type DrainSignal = Effect.Effect<never, InternalError>
 /** The answer as it goes to the client: metered as it passes, and settled when it is complete. */
 export const meteredStream = Effect.fnUntraced(function* (
   unsettled: UnsettledAnswer<Stream.Stream<CompletionEvent, Failure>>,
-  drainSignal: DrainSignal
+  drainSignal: DrainSignal,
+  write: LimitedLog = makeLimitedLog()
 ): Effect.fn.Return<Stream.Stream<StreamItem>, never, Scope.Scope> {
   const { answer, hold, meter, receipt } = unsettled
   let hasEnded = false
@@ -100,7 +103,7 @@ export const meteredStream = Effect.fnUntraced(function* (
         Cause.hasInterruptsOnly(cause)
           ? Effect.failCause(cause)
           : Effect.andThen(
-              Effect.logError("A stream failed unexpectedly", cause),
+              write(failedRequest("A stream failed unexpectedly", describeCause(cause), { request: hold.request })),
               breakOff(unexpectedStreamError(charged !== undefined))
             )
       )

@@ -13,13 +13,15 @@ import type { RequestId } from "../domain/Ids.ts"
 import type { AudioLength, Transcript, TranscriptionRequest } from "../domain/Transcription.ts"
 import { CreditLedger, type Hold } from "../ledger/CreditLedger.ts"
 import { billedUsage, estimateTranscription } from "../ledger/TranscriptionPricing.ts"
+import { makeLimitedLog } from "../observability/LimitedLog.ts"
 import { Dispatch } from "../providers/dispatch/Dispatch.ts"
 import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
 import { type Adjustment, transcriptionAdjustmentsOf } from "../providers/protocols/Adjustments.ts"
 import { type ChargedUsage, chargeRequest } from "./Charging.ts"
 import type { TranscriptionTargets } from "./ChooseTranscriptionTargets.ts"
-import { errorFromExhausted, errorFromLedger } from "./ErrorMapping.ts"
+import { creditHolder } from "./CreditHold.ts"
+import { errorFromExhausted } from "./ErrorMapping.ts"
 import { type ReceiptDraft, receiptOpener, type RequestFacts } from "./ReceiptDraft.ts"
 
 /** A transcription request whose form was read and checked. */
@@ -62,17 +64,16 @@ const make = Effect.gen(function* () {
   const ledger = yield* CreditLedger
   const dispatch = yield* Dispatch
   const openReceipt = yield* receiptOpener
+  const takeHold = creditHolder(ledger, makeLimitedLog())
 
   /** Holds what the first candidate costs for audio of this length. */
   const holdCredit = ({ caller, id, mayBeCharged = false, request }: TranscriptionCall, { endpoint }: Target) =>
-    ledger
-      .hold({
-        request: id,
-        organization: caller.organization,
-        amount: estimateTranscription(endpoint, request),
-        mayBeCharged
-      })
-      .pipe(Effect.mapError(errorFromLedger))
+    takeHold({
+      request: id,
+      organization: caller.organization,
+      amount: estimateTranscription(endpoint, request),
+      mayBeCharged
+    })
 
   const adjustmentsAt =
     (request: TranscriptionRequest) =>

@@ -5,6 +5,15 @@
 import { Context, Effect, Layer } from "effect"
 import { HttpServer } from "effect/http"
 
+import { Catalog } from "../catalog/Catalog.ts"
+import type { ProviderId } from "../domain/Ids.ts"
+import { tollgateVersion } from "../observability/Version.ts"
+
+/** The providers that serve at least one model of a catalog. */
+export const servingProviders = ({ models }: Pick<Catalog["Service"], "models">): ReadonlyArray<ProviderId> => [
+  ...new Set(models.flatMap((model) => model.endpoints.map((endpoint) => endpoint.provider)))
+]
+
 export class Deployment extends Context.Service<
   Deployment,
   {
@@ -24,7 +33,19 @@ export const startUpReportLayer = ({ dataDir }: { readonly dataDir: string }) =>
     Effect.gen(function* () {
       const { engine, sandbox } = yield* Deployment
       const { address } = yield* HttpServer.HttpServer
-      yield* Effect.log(`Tollgate listens on ${HttpServer.formatAddress(address)}; the API reference is at /docs`)
+      const catalog = yield* Catalog
+      const url = HttpServer.formatAddress(address)
+      yield* Effect.logInfo(`Tollgate listens on ${url}; the API reference is at /docs`).pipe(
+        Effect.annotateLogs({
+          address: url,
+          version: tollgateVersion,
+          engine,
+          sandbox,
+          providers: servingProviders(catalog),
+          models: catalog.models.length,
+          catalogVersion: catalog.version
+        })
+      )
       if (sandbox) {
         yield* Effect.logWarning("No provider key is set: every model is SIMULATED. Set one, such as OPENAI_API_KEY")
       }

@@ -11,6 +11,7 @@ import type { SqlError } from "effect/sql"
 
 import { type RequestId, requestId } from "../domain/Ids.ts"
 import { repeatInBackground } from "../observability/BackgroundTask.ts"
+import { describeCause } from "../observability/ErrorDescription.ts"
 import { deleteExpired } from "../sql/Expiry.ts"
 import { type AnswerRow, makeAnswerTable } from "./AnswerTable.ts"
 import type { Claim, Conflict, IdempotentRequest, Replay, RequestOutcome } from "./IdempotentRequest.ts"
@@ -121,6 +122,10 @@ const resultOf = (row: AnswerRow): Replay | Conflict | undefined => {
 const logFailure = <A>(write: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<void> =>
   write.pipe(
     Effect.timeout(writeTimeout),
-    Effect.catchCause((cause) => Effect.logWarning("The outcome of an idempotent request could not be stored", cause)),
+    Effect.catchCause((cause) =>
+      Effect.logWarning("The outcome of an idempotent request could not be stored").pipe(
+        Effect.annotateLogs({ cause: describeCause(cause) })
+      )
+    ),
     Effect.asVoid
   )

@@ -10,6 +10,7 @@ import { Cause, Clock, Duration, Effect, Fiber, Metric, Option, Queue, Random } 
 import type { SqlError } from "effect/sql"
 
 import { repeatInBackground } from "../observability/BackgroundTask.ts"
+import { describeCause } from "../observability/ErrorDescription.ts"
 import { Database } from "../sql/Database.ts"
 import { isOutOfRange, isPermanent, isProgramFault, rejectionText } from "../sql/SqlState.ts"
 import { makeBatchStatement, type SettlementRow } from "./BatchStatement.ts"
@@ -167,11 +168,8 @@ const makeCommit = Effect.fnUntraced(function* (gateway: string, writes: Pending
   }
 
   const retry = (batch: ReadonlyArray<PendingWrite>, attempt: number, cause: BatchFailure): Effect.Effect<void> =>
-    Effect.logWarning(
-      "The ledger could not write a batch and will try again",
-      { writes: batch.length, attempt },
-      cause
-    ).pipe(
+    Effect.logWarning("The ledger could not write a batch and will try again").pipe(
+      Effect.annotateLogs({ writes: batch.length, attempt, cause: describeCause(cause) }),
       Effect.andThen(Random.nextBetween(1, 2)),
       Effect.flatMap((jitter) => Effect.sleep(Duration.millis(backoffMillis(attempt) * jitter))),
       Effect.flatMap(() => commit(batch, attempt + 1))
@@ -185,7 +183,9 @@ const makeReject = Effect.fnUntraced(function* (writes: PendingWrites, setAside:
   const scope = yield* Effect.scope
 
   return Effect.fnUntraced(function* (write: PendingWrite, cause: BatchFailure) {
-    yield* Effect.logError("The database rejected a write of the ledger", describeWrite(write), cause)
+    yield* Effect.logError("The database rejected a write of the ledger").pipe(
+      Effect.annotateLogs({ ...describeWrite(write), cause: describeCause(cause) })
+    )
     if (write._tag === "Hold") return writes.refuseHold(write, Effect.fail(refusalOf(cause)))
     write.rejections++
     write.rejection = textOf(cause)

@@ -7,6 +7,7 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 
 import { repeatInBackground } from "../observability/BackgroundTask.ts"
+import { describeCause } from "../observability/ErrorDescription.ts"
 
 const heartbeatInterval = Duration.seconds(5)
 const releaseTimeout = Duration.seconds(5)
@@ -26,7 +27,9 @@ export const acquireLease = Effect.gen(function* () {
   const release = sql`DELETE FROM gateway_lease WHERE id = ${gateway}::uuid`
   yield* Effect.acquireRelease(heartbeat, () =>
     Effect.catchCause(Effect.timeout(release, releaseTimeout), (cause) =>
-      Effect.logWarning("The lease of this gateway could not be released and will expire", cause)
+      Effect.logWarning("The lease of this gateway could not be released and will expire").pipe(
+        Effect.annotateLogs({ cause: describeCause(cause) })
+      )
     )
   )
   yield* repeatInBackground({

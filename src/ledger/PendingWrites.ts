@@ -214,5 +214,5 @@ export class PendingWrites {
 /** For a settlement that will never be written: an operator can book the charge by hand from the log. */
 export const logUnwritten = (settlement: PendingSettlement): Effect.Effect<void> =>
   settlement.row.charge === undefined
-    ? Effect.logWarning("A hold was left to the sweeper", describeWrite(settlement))
-    : Effect.logError("A charge could not be written and is lost", describeWrite(settlement))
+    ? Effect.annotateLogs(Effect.logWarning("A hold was left to the sweeper"), describeWrite(settlement))
+    : Effect.annotateLogs(Effect.logError("A charge could not be written and is lost"), describeWrite(settlement))

@@ -51,7 +51,10 @@ export const sweep: Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient
   }
   // A dead gateway without holds needs no lease; a gateway without a lease counts as dead anyway.
   yield* sql.unsafe(`DELETE FROM gateway_lease WHERE heartbeat_at < now() - interval '${leaseLifetime}'`)
-  if (total > 0) yield* Effect.logWarning("Holds that no gateway would have ended were given back", { holds: total })
+  if (total > 0)
+    yield* Effect.logWarning("Holds that no gateway would have ended were given back").pipe(
+      Effect.annotateLogs({ holds: total })
+    )
   return total
 })
 
@@ -68,7 +71,9 @@ const reconcile = Effect.fnUntraced(function* (gateway: string, writes: PendingW
     writes.settle({ id: requestId(row.id), organization: organizationId(row.organization_id), charge: undefined })
   }
   if (unknown.length > 0)
-    yield* Effect.logWarning("Holds unknown to their gateway are refunded", { holds: unknown.length })
+    yield* Effect.logWarning("Holds unknown to their gateway are refunded").pipe(
+      Effect.annotateLogs({ holds: unknown.length })
+    )
 })
 
 /** Sweeps and reconciles at their intervals until the scope closes. */

@@ -4,6 +4,8 @@
  */
 import { type Duration, Effect, type Fiber, Schedule, type Scope } from "effect"
 
+import { describeCause } from "./ErrorDescription.ts"
+
 /** What to run, how often, and what to log when it fails. */
 export interface BackgroundTask<E, R> {
   readonly run: Effect.Effect<unknown, E, R>
@@ -22,7 +24,9 @@ export const repeatInBackground = <E, R>({
   run,
   startAtOnce = false
 }: BackgroundTask<E, R>): Effect.Effect<Fiber.Fiber<unknown>, never, R | Scope.Scope> => {
-  const attempt = Effect.catchCause(run, (cause) => Effect.logWarning(failureMessage, cause))
+  const attempt = Effect.catchCause(run, (cause) =>
+    Effect.annotateLogs(Effect.logWarning(failureMessage), { cause: describeCause(cause) })
+  )
   const schedule = Schedule.spaced(every)
   return Effect.forkScoped(startAtOnce ? Effect.repeat(attempt, schedule) : Effect.schedule(attempt, schedule))
 }

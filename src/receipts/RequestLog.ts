@@ -22,6 +22,7 @@ import { SqlClient } from "effect/sql"
 
 import type { OrganizationId, RequestId } from "../domain/Ids.ts"
 import { picodollars } from "../domain/Money.ts"
+import { describeFault } from "../observability/ErrorDescription.ts"
 import { isPermanent } from "../sql/SqlState.ts"
 import { chargedReceipt } from "./ChargedReceipt.ts"
 import { decodePrice } from "./PriceList.ts"
@@ -186,7 +187,10 @@ const makeRecord = Effect.fnUntraced(function* (waiting: WaitingReceipts) {
 })
 
 const reportLost = (reason: string): Effect.Effect<void> =>
-  Effect.andThen(Metric.update(lost, 1), Effect.logWarning("A receipt was not stored", reason))
+  Effect.andThen(
+    Metric.update(lost, 1),
+    Effect.annotateLogs(Effect.logWarning("A receipt was not stored"), { cause: reason })
+  )
 
 /** Stores a batch, and tries for as long as that may help. The rows of a rejected batch are written one by one. */
 const makeStore = Effect.gen(function* () {
@@ -209,7 +213,12 @@ const makeStore = Effect.gen(function* () {
 
   const store = (batch: ReadonlyArray<Receipt>): Effect.Effect<void> =>
     insert(batch).pipe(
-      Effect.tapError((error) => Effect.logWarning("Receipts could not be stored", error)),
+      Effect.tapError((error) =>
+        Effect.annotateLogs(Effect.logWarning("Receipts could not be stored"), {
+          receipts: batch.length,
+          cause: describeFault(error)
+        })
+      ),
       Effect.retry({ while: Predicate.not(isPermanent), schedule: backoff }),
       Effect.catch((error) =>
         batch.length === 1

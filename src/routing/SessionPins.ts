@@ -11,6 +11,7 @@ import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
 import { type ModelId, modelId, type OrganizationId } from "../domain/Ids.ts"
+import { describeFault } from "../observability/ErrorDescription.ts"
 import { deleteExpired } from "../sql/Expiry.ts"
 import { timestamp } from "../sql/Timestamp.ts"
 
@@ -141,5 +142,10 @@ const hashOf = ({ session }: Session): Uint8Array => hash("sha256", session, "bu
 const orElse = <A>(effect: Effect.Effect<A, SqlError.SqlError>, fallback: A): Effect.Effect<A> =>
   effect.pipe(
     Effect.timeout(timeout),
-    Effect.catch((error) => Effect.as(Effect.logWarning("A session pin could not be read or written", error), fallback))
+    Effect.catch((error) =>
+      Effect.logWarning("A session pin could not be read or written").pipe(
+        Effect.annotateLogs({ cause: describeFault(error) }),
+        Effect.as(fallback)
+      )
+    )
   )

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Fiber, Latch, Logger, Metric, Option } from "effect"
+import { Effect, Fiber, Latch, Logger, Metric, Option, References } from "effect"
 
 import { picodollars } from "../../src/domain/Money.ts"
 import { type MeteredUsage, none, type Usage } from "../../src/domain/Usage.ts"
@@ -120,8 +120,11 @@ describe("The charge of a request", () => {
 
   it.effect("raises an alarm where the provider was not believed, and a warning where it reported nothing", () =>
     Effect.gen(function* () {
-      const lines: Array<readonly [level: string, message: unknown]> = []
-      const log = Logger.make(({ logLevel, message }) => void lines.push([logLevel, message]))
+      const lines: Array<readonly [level: string, ...rest: ReadonlyArray<unknown>]> = []
+      const log = Logger.make(
+        ({ fiber, logLevel, message }) =>
+          void lines.push([logLevel, message, fiber.getRef(References.CurrentLogAnnotations)])
+      )
       const count = Effect.map(Metric.snapshot, (metrics) => {
         const found = metrics.find(({ id }) => id === "tollgate_implausible_usage_total")
         return found?.type === "Counter" ? Number(found.state.count) : 0

@@ -1,5 +1,5 @@
 import { assert } from "@effect/vitest"
-import { Deferred, type Duration, Effect, Exit, Fiber, Latch, Logger, Scope } from "effect"
+import { Deferred, type Duration, Effect, Exit, Fiber, Latch, Logger, References, Scope } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
 
@@ -283,7 +283,10 @@ describeOnEngines("GroupCommit", (it) => {
     () =>
       Effect.gen(function* () {
         const lines: Array<unknown> = []
-        const log = Logger.make(({ logLevel, message }) => void lines.push([logLevel, message]))
+        const log = Logger.make(
+          ({ fiber, logLevel, message }) =>
+            void lines.push([logLevel, message, fiber.getRef(References.CurrentLogAnnotations)])
+        )
         const organization = newOrganization()
         const hold = yield* withLedger(
           Effect.gen(function* () {

@@ -2,13 +2,16 @@
  * The checks that need nothing of a request's body, in the order of the contract: the API key (401), the key's endpoint
  * allowlist (403), its rate limit (429).
  */
-import { Duration, Effect, Layer } from "effect"
+import { Context, Duration, Effect, Layer, References } from "effect"
 
 import { ApiKeys } from "../../access/ApiKeys.ts"
 import { RateLimits, type RateLimitStatus } from "../../access/RateLimits.ts"
 import { Authorization, CurrentCaller } from "../../api/Api.ts"
 import { EndpointNotAllowed, InternalError, RateLimitExceeded, Unauthorized } from "../../api/Errors.ts"
 import { type Caller, endpointNames } from "../../domain/Caller.ts"
+import { type AccessRecord, CurrentAccessRecord } from "../../observability/AccessLog.ts"
+import { describeFault, failedRequest } from "../../observability/ErrorDescription.ts"
+import { makeLimitedLog } from "../../observability/LimitedLog.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
 /** Identifies the caller for the handlers, and adds the rate-limit headers to every response that got so far. */
@@ -17,6 +20,7 @@ export const authorizationLayer = Layer.effect(
   Effect.gen(function* () {
     const keys = yield* ApiKeys
     const limits = yield* RateLimits
+    const write = makeLimitedLog()
 
     const limitRate = Effect.fnUntraced(function* (caller: Caller) {
       const status = yield* limits
@@ -40,22 +44,33 @@ export const authorizationLayer = Layer.effect(
           Effect.catchReasons("AccessError", {
             Unavailable: ({ cause }) =>
               Effect.andThen(
-                Effect.logError("API keys could not be looked up", cause),
+                write(failedRequest("API keys could not be looked up", describeFault(cause))),
                 Effect.fail(InternalError.of("The API key could not be checked; try again"))
               )
           }),
           Effect.catchTag("AccessError", () => Effect.fail(Unauthorized.of("Missing or invalid API key")))
         )
+        const access = yield* CurrentAccessRecord
+        if (access !== undefined) access.caller = { organization: caller.organization, key: caller.key }
         const name = endpointNames.find((known) => known === `${group.identifier}.${endpoint.identifier}`)
         if (name !== undefined && caller.endpoints?.has(name) === false) {
           return yield* EndpointNotAllowed.of(`This API key may not use ${name}`)
         }
         yield* limitRate(caller)
-        return yield* Effect.provideService(httpEffect, CurrentCaller, caller)
+        return yield* Effect.provideContext(httpEffect, aboutCaller(caller, access))
       }, ResponseHeaders.withRetryAfter)
     })
   })
 )
+
+/** Tells the handlers who calls them, and log lines the organization. */
+const aboutCaller = (caller: Caller, access: AccessRecord | undefined) =>
+  Context.make(CurrentCaller, caller).pipe(
+    Context.add(References.CurrentLogAnnotations, {
+      ...(access !== undefined && { request: access.request }),
+      organization: caller.organization
+    })
+  )
 
 const rateLimitHeaders = (status: RateLimitStatus): Record<string, string> => ({
   "x-ratelimit-limit-requests": String(status.limit),

@@ -2,7 +2,7 @@
  * Ends open streams properly when the gateway shuts down. Shortly before the limit at which the server cuts
  * connections, every open stream is told to send its last chunk, because a stream must never end without one.
  */
-import { Context, Deferred, Duration, Effect, Layer } from "effect"
+import { Clock, Context, Deferred, Duration, Effect, Layer } from "effect"
 
 import { InternalError } from "../../api/Errors.ts"
 import type { DrainSignal } from "../../gateway/Settlement.ts"
@@ -20,23 +20,38 @@ export class Drain extends Context.Service<
   Drain,
   {
     readonly signal: DrainSignal
+    /** How many requests have been received whose answers have not been sent completely. */
+    readonly requests: { open: number }
     /** Starts the shutdown: requests in flight may take up to `limit`. */
     readonly begin: (limit: Duration.Duration) => Effect.Effect<void>
   }
 >()("tollgate/http/edge/Drain") {
   static readonly layer = Layer.effect(
     Drain,
-    Effect.map(Deferred.make<never, InternalError>(), (closed) =>
-      Drain.of({
-        signal: Deferred.await(closed),
-        begin: (limit) =>
-          Deferred.fail(closed, shutdownError).pipe(
-            Effect.delay(Duration.subtract(limit, Duration.min(timeForLastChunk, Duration.divideUnsafe(limit, 2)))),
-            Effect.forkDetach,
-            Effect.asVoid
-          )
+    Effect.gen(function* () {
+      const closed = yield* Deferred.make<never, InternalError>()
+      const requests = { open: 0 }
+      let beganAtMillis: number | undefined
+      // This layer closes when the server has closed.
+      yield* Effect.addFinalizer(() =>
+        Effect.flatMap(Clock.currentTimeMillis, (now) =>
+          beganAtMillis === undefined
+            ? Effect.void
+            : Effect.logInfo("All requests have ended").pipe(
+                Effect.annotateLogs({ openRequests: requests.open, durationMillis: now - beganAtMillis })
+              )
+        )
+      )
+      const begin = Effect.fnUntraced(function* (limit: Duration.Duration) {
+        beganAtMillis = yield* Clock.currentTimeMillis
+        const timeLeft = Duration.min(timeForLastChunk, Duration.divideUnsafe(limit, 2))
+        yield* Deferred.fail(closed, shutdownError).pipe(
+          Effect.delay(Duration.subtract(limit, timeLeft)),
+          Effect.forkDetach
+        )
       })
-    )
+      return Drain.of({ signal: Deferred.await(closed), requests, begin })
+    })
   )
 
   /**
@@ -44,5 +59,38 @@ export class Drain extends Context.Service<
    * begins to wait for the requests in flight.
    */
   static readonly layerBeginOnClose = ({ shutdownTimeout }: { readonly shutdownTimeout: Duration.Duration }) =>
-    Layer.effectDiscard(Effect.flatMap(Drain, ({ begin }) => Effect.addFinalizer(() => begin(shutdownTimeout))))
+    Layer.effectDiscard(
+      Effect.gen(function* () {
+        const { begin, requests } = yield* Drain
+        const received = yield* receivedSignal
+        yield* Effect.addFinalizer(() =>
+          Effect.logInfo("Tollgate is stopping").pipe(
+            Effect.annotateLogs({
+              ...(received.signal !== undefined && { signal: received.signal }),
+              openRequests: requests.open,
+              limitMillis: Duration.toMillis(shutdownTimeout)
+            }),
+            Effect.andThen(begin(shutdownTimeout))
+          )
+        )
+      })
+    )
 }
+
+interface ReceivedSignal {
+  signal?: NodeJS.Signals
+}
+
+/** The signal that stops this process, for as long as the scope is open. The runtime interrupts, and forgets which. */
+const receivedSignal = Effect.acquireRelease(
+  Effect.sync(() => {
+    const received: ReceivedSignal = {}
+    const note = (signal: NodeJS.Signals): void => void Object.assign(received, { signal })
+    // Before the listeners of the runtime, which may stop the gateway at once.
+    for (const signal of stopSignals) process.prependListener(signal, note)
+    return { received, note }
+  }),
+  ({ note }) => Effect.sync(() => stopSignals.forEach((signal) => process.removeListener(signal, note)))
+).pipe(Effect.map(({ received }) => received))
+
+const stopSignals = ["SIGTERM", "SIGINT"] as const

@@ -1,16 +1,21 @@
 /**
- * What holds for every response, whichever route it comes from: a request id, a limit on the body, and an error body
- * for everything that no endpoint declares (unknown route, wrong method, unreadable body, a defect of the gateway).
+ * What holds for every request, whichever route it takes: a request id, a limit on the body, a line in the access log,
+ * and an error body for everything that no endpoint declares (unknown route, wrong method, unreadable body, a defect of
+ * the gateway).
  */
-import { ByteSize, Cause, Context, Effect, type Types } from "effect"
+import { ByteSize, Cause, Clock, Context, Effect, type Exit, References, type Types } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 
 import { type ErrorCode, errorTable } from "../../api/ErrorTable.ts"
 import { type RequestId, requestId } from "../../domain/Ids.ts"
+import { leftByClient } from "../../gateway/ClientLeft.ts"
+import { type AccessRecord, CurrentAccessRecord, logAccess } from "../../observability/AccessLog.ts"
+import { describeCause, failedRequest } from "../../observability/ErrorDescription.ts"
+import { type LimitedLog, makeLimitedLog } from "../../observability/LimitedLog.ts"
 import { Deployment } from "../Deployment.ts"
-import { shutdownError } from "./Drain.ts"
-import { methodsOf, noSuchRoute } from "./UnknownRoutes.ts"
+import { Drain, shutdownError } from "./Drain.ts"
+import { methodsOf, noSuchRoute, routeOf } from "./UnknownRoutes.ts"
 
 /** The id of the current request. It is sent back as `x-request-id` and names the hold, the charge and the receipt. */
 export const CurrentRequestId = Context.Reference<RequestId>("tollgate/http/edge/CurrentRequestId", {
@@ -21,6 +26,8 @@ export const CurrentRequestId = Context.Reference<RequestId>("tollgate/http/edge
 export interface EdgeOptions {
   /** The limit on every body but an upload, which has limits of its own. */
   readonly maxBodyBytes: number
+  /** Whether each request gets a line in the log. */
+  readonly accessLog: boolean
 }
 
 /** A middleware around all routes of the server. */
@@ -29,17 +36,39 @@ export const edgeLayer = (options: EdgeOptions) =>
     Effect.gen(function* () {
       const random = yield* SecureRandom.SecureRandom
       const { sandbox } = yield* Deployment
+      const { requests } = yield* Drain
+      const clock = yield* Clock.Clock
+      const write = makeLimitedLog()
       const maxBodySize = ByteSize.bytes(options.maxBodyBytes)
+
+      /** When the last byte of the answer has been sent, or the client has left. */
+      const end = (
+        access: AccessRecord,
+        request: HttpServerRequest.HttpServerRequest,
+        exit: Exit.Exit<unknown, unknown>
+      ) => {
+        requests.open--
+        if (!options.accessLog) return Effect.void
+        const nowMillis = clock.currentTimeMillisUnsafe()
+        return logAccess(access, { route: routeOf(pathOf(request)), nowMillis, leftByClient: leftByClient(exit) })
+      }
+
       return Effect.fnUntraced(function* <E, R>(
         httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
       ) {
         const id = requestId(yield* random.uuidV7())
+        const request = yield* HttpServerRequest.HttpServerRequest
+        const startedAtMillis = clock.currentTimeMillisUnsafe()
+        const access: AccessRecord = { request: id, method: request.method, startedAtMillis }
+        requests.open++
+        // The first finalizer of the scope runs last, when the request has been settled.
+        yield* Effect.addFinalizer((exit) => end(access, request, exit))
         const response = yield* httpEffect.pipe(
           Effect.onInterrupt(() => answerShutdown),
-          Effect.provideService(CurrentRequestId, id),
-          Effect.provideService(HttpServerRequest.MaxBodySize, maxBodySize),
-          Effect.catchCause((cause) => undeclaredError(cause, options))
+          Effect.catchCause((cause) => undeclaredError(cause, options, write)),
+          Effect.provideContext(aboutRequest(access, maxBodySize))
         )
+        access.status = response.status
         return HttpServerResponse.setHeaders(response, {
           "x-request-id": id,
           ...(sandbox && { "x-tollgate-sandbox": "true" })
@@ -48,6 +77,16 @@ export const edgeLayer = (options: EdgeOptions) =>
     }),
     { global: true }
   )
+
+/** What handlers and their log lines know of the request from the start. */
+const aboutRequest = (access: AccessRecord, maxBodySize: ByteSize.ByteSize) =>
+  Context.make(CurrentRequestId, access.request).pipe(
+    Context.add(CurrentAccessRecord, access),
+    Context.add(HttpServerRequest.MaxBodySize, maxBodySize),
+    Context.add(References.CurrentLogAnnotations, { request: access.request })
+  )
+
+const pathOf = ({ url }: HttpServerRequest.HttpServerRequest): string => url.split("?", 1)[0] ?? ""
 
 /**
  * The platform would answer a request that outlives the shutdown limit with an empty 503. A request whose client left
@@ -62,7 +101,8 @@ const errorResponse = (code: ErrorCode, message: string, headers: Record<string,
 
 const undeclaredError = <E>(
   cause: Cause.Cause<E>,
-  options: EdgeOptions
+  options: EdgeOptions,
+  write: LimitedLog
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled, HttpServerRequest.HttpServerRequest> =>
   Effect.gen(function* () {
     // A cause that holds nothing but interruptions holds no error.
@@ -75,7 +115,7 @@ const undeclaredError = <E>(
         ? errorResponse("request_too_large", `The request body must have at most ${options.maxBodyBytes} bytes`)
         : errorResponse("invalid_request", "The request body could not be read")
     }
-    yield* Effect.logError("A request failed unexpectedly", cause)
+    yield* write(failedRequest("A request failed unexpectedly", describeCause(cause)))
     return errorResponse("internal_error", "Unexpected server error")
   })
 
@@ -86,7 +126,7 @@ const httpErrorIn = (cause: Cause.Cause<unknown>): HttpServerError.HttpServerErr
 
 /** 405 where the path is known with other methods, else 404. */
 const unknownRoute = (request: HttpServerRequest.HttpServerRequest): HttpServerResponse.HttpServerResponse => {
-  const path = request.url.split("?")[0] ?? ""
+  const path = pathOf(request)
   const allowed = methodsOf(path)
   // A known method without a route means that the path has a parameter which cannot be decoded.
   return allowed.length === 0 || allowed.includes(request.method)

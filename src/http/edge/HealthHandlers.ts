@@ -10,16 +10,15 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../api/Api.ts"
 import type { NotReady, Readiness } from "../../api/Health.ts"
 import { Catalog } from "../../catalog/Catalog.ts"
-import { Deployment } from "../Deployment.ts"
+import { Deployment, servingProviders } from "../Deployment.ts"
 
 const pingTimeout = Duration.seconds(2)
 
 export const healthHandlersLayer = HttpApiBuilder.group(Api, "health", (handlers) =>
   Effect.gen(function* () {
-    const { models } = yield* Catalog
+    const catalog = yield* Catalog
     const { engine, pingDatabase, sandbox } = yield* Deployment
-    const providers = [...new Set(models.flatMap((model) => model.endpoints.map((endpoint) => endpoint.provider)))]
-    const facts = { engine, sandbox, models: models.length, providers }
+    const facts = { engine, sandbox, models: catalog.models.length, providers: servingProviders(catalog) }
     const ready: typeof Readiness.Type = { status: "ok", ...facts }
     const notReady: typeof NotReady.Type = {
       status: "unavailable",

@@ -24,6 +24,7 @@ import {
   recordStream,
   textOfAnswer
 } from "../../idempotency/Recording.ts"
+import { describeFault } from "../../observability/ErrorDescription.ts"
 import type { StreamFrame } from "../chat/ChatStream.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
@@ -80,7 +81,11 @@ const claimOrReplay = Effect.fnUntraced(function* (
   Scope.Scope | HttpServerRequest.HttpServerRequest
 > {
   const found = yield* recorded.claim(request).pipe(
-    Effect.tapError(({ cause }) => Effect.logError("An Idempotency-Key could not be looked up", cause)),
+    Effect.tapError(({ cause }) =>
+      Effect.logError("An Idempotency-Key could not be looked up").pipe(
+        Effect.annotateLogs({ cause: describeFault(cause) })
+      )
+    ),
     Effect.mapError(() => InternalError.of("The Idempotency-Key could not be checked; nothing was done, try again"))
   )
   if (found._tag === "Conflict") return yield* IdempotencyConflict.of(messageOf(found))

@@ -20,9 +20,16 @@ const patterns = routes.map((route) => ({
   pattern: new RegExp(`^${route.path.replaceAll(".", "\\.").replaceAll(/:[^/]+/g, "[^/]+")}$`)
 }))
 
+/** Longer paths are not looked at. */
+const maxPathLength = 1_024
+
 /** The methods of the routes with this path. */
 export const methodsOf = (path: string): ReadonlyArray<string> =>
   patterns.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method)
+
+/** The pattern of the route that serves this path, such as `/v1/models/:id`. */
+export const routeOf = (path: string): string | undefined =>
+  path.length > maxPathLength ? undefined : patterns.find(({ pattern }) => pattern.test(path))?.path
 
 /** The error message for a path without a route. */
 export const noSuchRoute = (path: string): string => {
@@ -31,9 +38,6 @@ export const noSuchRoute = (path: string): string => {
 }
 
 const aboutBaseUrls = "the base URL of OpenAI's clients ends in /v1"
-
-/** Longer paths are not looked at. */
-const maxPathLength = 1_024
 
 /** The route whose path this one would have under another base URL. */
 const similarRoute = (path: string): string | undefined => {

@@ -84,15 +84,18 @@ export class CircuitBreakers extends Context.Service<
       const record = (endpoint: EndpointId, admission: CircuitBreaker.Admission, exit: Exit.Exit<unknown, Failure>) => {
         const failure = Option.getOrUndefined(Exit.findErrorOption(exit))
         const requested = failure && requestedOpening(failure)
-        const recorded = Effect.orDie(
-          store.record({
+        const recorded = store
+          .record({
             key: endpoint,
             generation: admission.generation,
             outcome: outcomeOf(exit, failure),
             tripPolicy: requested === undefined ? failureRate : singleFailure,
             openFor: openingOf(admission, failure, requested)
           })
-        )
+          .pipe(
+            Effect.orDie,
+            Effect.flatMap((transition) => (transition === undefined ? Effect.void : logTransition(transition)))
+          )
         return requested !== undefined && failure !== undefined && isRateLimit(failure)
           ? Effect.andThen(noteLimit(endpoint, requested), recorded)
           : recorded
@@ -113,6 +116,21 @@ export class CircuitBreakers extends Context.Service<
       return CircuitBreakers.of({ guard, countFailure })
     })
   ).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
+}
+
+/** A breaker that opened stays so for a second at least, which bounds these lines. */
+const logTransition = (transition: CircuitBreaker.Transition): Effect.Effect<void> => {
+  const endpoint = transition.key
+  if (transition.to === "HalfOpen") return Effect.void
+  return transition.to === "Closed"
+    ? Effect.annotateLogs(Effect.logInfo("A circuit breaker closed"), { endpoint })
+    : Effect.logWarning("A circuit breaker opened").pipe(
+        Effect.annotateLogs({
+          endpoint,
+          openMillis: Duration.toMillis(transition.retryAfter),
+          openings: transition.consecutiveOpenings
+        })
+      )
 }
 
 /** How long a breaker stays open after it has opened `consecutiveOpenings` times before. */

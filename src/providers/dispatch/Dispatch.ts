@@ -18,6 +18,7 @@ import * as ChatTranscription from "./ChatTranscription.ts"
 import { CircuitBreakers } from "./CircuitBreakers.ts"
 import { failover } from "./Failover.ts"
 import { defaultFailoverLimits, type FailoverLimits } from "./FailoverRules.ts"
+import { makeFailureLog } from "./FailureLog.ts"
 import type { Exhausted, ProviderAnswer } from "./ProviderAnswer.ts"
 import { type ChatCallInput, ProviderClient, type ProviderClientOptions } from "./ProviderClient.ts"
 import type { Target } from "./Target.ts"
@@ -75,6 +76,8 @@ const make = Effect.fnUntraced(function* (limits: FailoverLimits) {
   const breakers = yield* CircuitBreakers
   const client = yield* ProviderClient
   const images = yield* ImageFetch
+  const log = makeFailureLog()
+  const common = { limits, breakers, log }
 
   const inputOf = (call: ChatDispatch): Effect.Effect<ChatCallInput> =>
     Effect.map(Effect.cached(images.inlined(call.request)), (inlined) => ({ ...call, inlined }))
@@ -83,7 +86,7 @@ const make = Effect.fnUntraced(function* (limits: FailoverLimits) {
     complete: Effect.fn("Dispatch.complete")(function* (call) {
       const input = yield* inputOf(call)
       const attempt = (target: Target) => client.complete(target, input)
-      return yield* failover({ targets: call.targets, limits, breakers, attempt, refusal: refused })
+      return yield* failover({ ...common, targets: call.targets, dispatched: call, attempt, refusal: refused })
     }),
     open: Effect.fn("Dispatch.open")(function* (call) {
       const scope = yield* Effect.scope
@@ -91,16 +94,19 @@ const make = Effect.fnUntraced(function* (limits: FailoverLimits) {
       const attempt = (target: Target) =>
         Effect.map(keptIn(scope, client.open(target, input)), (events) =>
           Stream.fromPull(Effect.succeed(events)).pipe(
-            Stream.tapError((failure) => breakers.countFailure(target.endpoint.id, failure))
+            Stream.tapError((failure) =>
+              Effect.andThen(log.streamBroke(call, target, failure), breakers.countFailure(target.endpoint.id, failure))
+            )
           )
         )
       const refusal = Stream.fromIterable(refused)
-      return yield* failover({ targets: call.targets, limits, breakers, attempt, refusal })
+      return yield* failover({ ...common, targets: call.targets, dispatched: call, attempt, refusal })
     }),
-    transcribe: Effect.fn("Dispatch.transcribe")(function* ({ request, targets }) {
+    transcribe: Effect.fn("Dispatch.transcribe")(function* (call) {
+      const { request, targets } = call
       const chatRequest = yield* Effect.cached(Effect.sync(() => ChatTranscription.transcriptionChat(request)))
       const attempt = (target: Target) => client.transcribe(target, { request, chatRequest })
-      return yield* failover({ targets, limits, breakers, attempt })
+      return yield* failover({ ...common, targets, dispatched: call, attempt })
     })
   })
 })

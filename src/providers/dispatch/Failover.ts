@@ -12,6 +12,7 @@ import type { Attempt } from "../../domain/Attempt.ts"
 import { type Failure, transient } from "../../domain/Failure.ts"
 import type { CircuitBreakers, CircuitOpen } from "./CircuitBreakers.ts"
 import * as FailoverRules from "./FailoverRules.ts"
+import type { DispatchedRequest, FailureLog } from "./FailureLog.ts"
 import { Exhausted, type ProviderAnswer } from "./ProviderAnswer.ts"
 import type { Target } from "./Target.ts"
 
@@ -21,6 +22,9 @@ export interface FailoverOptions<A> {
   readonly limits: FailoverRules.FailoverLimits
   readonly breakers: CircuitBreakers["Service"]
   readonly attempt: (target: Target) => Effect.Effect<A, Failure>
+  readonly log: FailureLog
+  /** For the log. */
+  readonly dispatched: DispatchedRequest
   /** The answer when a provider refuses the content. Without it, a refusal is a failure. */
   readonly refusal?: A
 }
@@ -70,7 +74,12 @@ export const failover = <A>(options: FailoverOptions<A>): Effect.Effect<Provider
     const step = Effect.flatMap(CurrentStep, ({ fallbacks, target }) =>
       callTarget(options, progress, target, () => fallbacks.some(mayAnswer)).pipe(
         (call) => breakers.guard(target.endpoint.id, call),
-        Effect.tapError((error) => Effect.sync(() => recordError(progress, target, error)))
+        Effect.tapError((error) => {
+          recordError(progress, target, error)
+          if (error._tag === "CircuitOpen") return Effect.void
+          const hasNext = progress.tries < limits.tries && fallbacks.some(mayAnswer)
+          return logFailure(options, progress, target, error, hasNext)
+        })
       )
     )
     return step.pipe(
@@ -78,7 +87,7 @@ export const failover = <A>(options: FailoverOptions<A>): Effect.Effect<Provider
       Effect.catch(() => afterPlan(options, progress)),
       Effect.timeoutOrElse({
         duration: limits.deadline,
-        orElse: () => exhausted(progress, transient("timeout", "No provider answered in time."))
+        orElse: () => exhausted(options, progress, transient("timeout", "No provider answered in time."))
       })
     )
   })
@@ -87,10 +96,15 @@ export const failover = <A>(options: FailoverOptions<A>): Effect.Effect<Provider
 const afterPlan = <A>(options: FailoverOptions<A>, progress: Progress) => {
   const callable = progress.skipped.filter(({ isRateLimit }) => !isRateLimit)
   const soonest = Arr.sort(callable, byRetryAfter)[0]
-  if (progress.failures.length > 0 || soonest === undefined) return exhausted(progress)
+  if (progress.failures.length > 0 || soonest === undefined) return exhausted(options, progress)
+  const { target } = soonest
   return Effect.catch(
-    callTarget(options, progress, soonest.target, () => false),
-    (failure) => exhausted(progress, failure)
+    callTarget(options, progress, target, () => false),
+    (failure) =>
+      Effect.andThen(
+        logFailure(options, progress, target, failure, false),
+        Effect.suspend(() => exhausted(options, progress, failure))
+      )
   )
 }
 
@@ -125,7 +139,6 @@ const callTarget = <A>(
     Effect.catch((failure) =>
       failure.reason._tag === "Refused" && refusal !== undefined ? Effect.succeed(refusal) : Effect.fail(failure)
     ),
-    Effect.tapError((failure) => alarm(target, failure)),
     Effect.map((value): ProviderAnswer<A> => ({ target, attempts: progress.attempts, value }))
   )
 
@@ -152,20 +165,32 @@ const recordError = (progress: Progress, target: Target, error: Failure | Circui
   })
 }
 
-/** A refused account needs a person. The request is answered elsewhere, so nothing but this log entry shows it. */
-const alarm = (target: Target, failure: Failure) =>
-  failure.reason._tag === "Credentials"
-    ? Effect.logError("A provider refused our account").pipe(
-        Effect.annotateLogs({ provider: target.endpoint.provider, status: failure.status })
-      )
-    : Effect.void
+const logFailure = <A>(
+  { dispatched, log }: FailoverOptions<A>,
+  { attempts }: Progress,
+  target: Target,
+  failure: Failure,
+  hasNext: boolean
+) => {
+  const ofTarget = attempts.filter(({ endpoint }) => endpoint === target.endpoint.id)
+  const latencyMillis = ofTarget.at(-1)?.latencyMillis ?? 0
+  return log.targetFailed(dispatched, { target, failure, tries: ofTarget.length, latencyMillis }, hasNext)
+}
 
 /** No target is left. `final` is a failure that comes after those of the plan. */
-const exhausted = ({ attempts, failures, skipped }: Progress, final?: Failure) => {
+const exhausted = <A>(
+  { dispatched, log }: FailoverOptions<A>,
+  { attempts, failures, skipped }: Progress,
+  final?: Failure
+) => {
   const all = [...failures.map(({ failure }) => failure), ...(final ? [final] : [])]
   const waits = skipped.filter(({ isRateLimit }) => isRateLimit).map(({ retryAfter }) => retryAfter)
   const rateLimited = FailoverRules.commonRateLimit(all, waits)
   const last = all.at(-1) ?? (rateLimited && transient("rate_limited", "The provider limits our rate.", rateLimited))
   if (last === undefined) return Effect.die("A failover ended without an answer and without a failure")
-  return Effect.fail(new Exhausted({ last, attempts, ...(rateLimited && { rateLimited }) }))
+  const end = { last, attempts: attempts.length, isRateLimited: rateLimited !== undefined }
+  return Effect.andThen(
+    log.exhausted(dispatched, end),
+    Effect.fail(new Exhausted({ last, attempts, ...(rateLimited && { rateLimited }) }))
+  )
 }

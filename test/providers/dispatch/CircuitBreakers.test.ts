@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Duration, Effect, Fiber } from "effect"
+import { Duration, Effect, Fiber, Logger, References } from "effect"
 import { TestClock } from "effect/testing"
 
 import { Failure, transient } from "../../../src/domain/Failure.ts"
@@ -35,6 +35,25 @@ describe("CircuitBreakers", () => {
       assert.isUndefined(yield* opensIn)
       yield* fail(outage)
       assert.strictEqual(yield* opensIn, 5)
+    }).pipe(Effect.provide(CircuitBreakers.layer))
+  )
+
+  it.effect("are logged when they open and when they close", () =>
+    Effect.gen(function* () {
+      const lines: Array<unknown> = []
+      const logger = Logger.make(({ fiber, logLevel, message }) =>
+        lines.push([logLevel, String(message), fiber.getRef(References.CurrentLogAnnotations)])
+      )
+      yield* Effect.gen(function* () {
+        yield* Effect.repeat(fail(outage), { times: 9 })
+        yield* TestClock.adjust("5 seconds")
+        yield* call()
+        yield* call()
+      }).pipe(Effect.provide(Logger.layer([logger])))
+      assert.deepStrictEqual(lines, [
+        ["Warn", "A circuit breaker opened", { endpoint, openMillis: 5_000, openings: 1 }],
+        ["Info", "A circuit breaker closed", { endpoint }]
+      ])
     }).pipe(Effect.provide(CircuitBreakers.layer))
   )
 

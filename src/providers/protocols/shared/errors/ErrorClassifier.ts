@@ -8,6 +8,7 @@
 import type { Duration } from "effect"
 
 import { Failure, type FailureReason } from "../../../../domain/Failure.ts"
+import { withoutSecrets } from "../../../../domain/Redaction.ts"
 import type { ErrorResponse, ProviderFrame } from "../../Protocol.ts"
 import { type Fields, parsed } from "../Field.ts"
 import { type ProviderError, providerErrorIn, reportsError } from "./ErrorBody.ts"
@@ -143,10 +144,7 @@ const maxMessageLength = 500
 /** Characters that are looked at; a message that is longer is cut before its white space is collapsed. */
 const maxScannedLength = 8 * maxMessageLength
 
-const secrets =
-  /\b(?:Bearer\s+\S{8,}|(?:sk|pk|rk|gsk|xai|hf|csk|fw|tgp)[-_][\w*-]{6,}|AIza[\w-]{20,}|[A-Za-z0-9]{32,})/g
-
 const presentable = (message: string): string => {
-  const line = message.slice(0, maxScannedLength).replaceAll(/\s+/g, " ").replaceAll(secrets, "[redacted]").trim()
+  const line = withoutSecrets(message.slice(0, maxScannedLength).replaceAll(/\s+/g, " ")).trim()
   return line.length <= maxMessageLength ? line : `${line.slice(0, maxMessageLength - 1)}…`
 }

@@ -1,0 +1,104 @@
+/**
+ * One line for each request, at `Info`, in a form that tools read: the message is always `Request`, and everything else
+ * is an annotation. Whoever learns a fact about a request puts it into its record; the line is written when the last
+ * byte of the answer has been sent. It holds ids, numbers and names of the catalog, and nothing that a client wrote but
+ * the name of a model.
+ */
+import { Context, Effect, References } from "effect"
+
+import type { ApiKeyId, EndpointId, ModelId, OrganizationId, ProviderId, RequestId } from "../domain/Ids.ts"
+import type { Picodollars } from "../domain/Money.ts"
+import { withoutSecrets } from "../domain/Redaction.ts"
+import { promptTokens, type Usage } from "../domain/Usage.ts"
+
+/** What became of a request that was billed, or could have been. */
+export interface BilledCall {
+  readonly requestedModel?: string
+  readonly routed: boolean
+  /** Whether the pinned model of the session came first. Absent on a direct call. */
+  readonly pinned?: boolean
+  /** Who answered. */
+  readonly served?: { readonly model: ModelId; readonly endpoint: EndpointId; readonly provider: ProviderId }
+  readonly attempts: number
+  /** `completed`, `client_left`, `broken`, or the error code that was sent. */
+  readonly outcome: string
+  readonly stream: boolean
+  readonly firstOutputMillis?: number
+  readonly usage?: Usage
+  readonly cost: Picodollars
+}
+
+/** What is known of a request so far. */
+export interface AccessRecord {
+  readonly request: RequestId
+  readonly method: string
+  readonly startedAtMillis: number
+  caller?: { readonly organization: OrganizationId; readonly key: ApiKeyId }
+  call?: BilledCall
+  /** Of the answer, as soon as there is one. */
+  status?: number
+}
+
+/** The record of the current request; `undefined` outside a request. */
+export const CurrentAccessRecord = Context.Reference<AccessRecord | undefined>(
+  "tollgate/observability/AccessLog/CurrentAccessRecord",
+  { defaultValue: () => undefined }
+)
+
+/** How a request ended. */
+export interface RequestEnd {
+  /** The pattern of the route, such as `/v1/models/:id`; `undefined` where there is none. */
+  readonly route: string | undefined
+  readonly nowMillis: number
+  /** The client disconnected before its answer was complete. */
+  readonly leftByClient: boolean
+}
+
+/** The status that servers log for a client that left before it was answered. It is never sent. */
+const clientClosedRequest = 499
+const longestModelName = 128
+
+/** Writes the line of a request that has ended. Probes ask every few seconds, so theirs are written at `Debug`. */
+export const logAccess = (record: AccessRecord, end: RequestEnd): Effect.Effect<void> =>
+  Effect.provideService(
+    end.route?.startsWith("/health/") ? Effect.logDebug("Request") : Effect.logInfo("Request"),
+    References.CurrentLogAnnotations,
+    annotationsOf(record, end)
+  )
+
+const annotationsOf = (record: AccessRecord, { leftByClient, nowMillis, route }: RequestEnd) => {
+  const { call, caller, method, request, startedAtMillis } = record
+  const status = record.status ?? (leftByClient ? clientClosedRequest : 500)
+  return {
+    request,
+    method,
+    route: route ?? "none",
+    status,
+    ...outcomeOf(call, status, leftByClient),
+    durationMillis: nowMillis - startedAtMillis,
+    ...caller,
+    ...(call !== undefined && callAnnotations(call))
+  }
+}
+
+/** The outcome of a stream is not its status, which was sent before. */
+const outcomeOf = (call: BilledCall | undefined, status: number, leftByClient: boolean) => {
+  if (call === undefined) return { outcome: leftByClient ? "aborted" : status < 400 ? "completed" : "failed" }
+  if (call.outcome === "completed") return { outcome: "completed" }
+  return call.outcome === "client_left" ? { outcome: "aborted" } : { outcome: "failed", error: call.outcome }
+}
+
+const callAnnotations = (call: BilledCall) => ({
+  ...(call.requestedModel !== undefined && {
+    requestedModel: withoutSecrets(call.requestedModel.slice(0, longestModelName))
+  }),
+  routed: call.routed,
+  ...(call.pinned !== undefined && { pinned: call.pinned }),
+  ...call.served,
+  attempts: call.attempts,
+  stream: call.stream,
+  ...(call.stream && call.firstOutputMillis !== undefined && { firstOutputMillis: call.firstOutputMillis }),
+  ...(call.usage !== undefined && { inputTokens: promptTokens(call.usage), outputTokens: call.usage.output }),
+  // Tools add up numbers, not text. Up to 9,007 USD, far beyond any request, the number is exact.
+  costPicodollars: Number(call.cost)
+})
