@@ -15,6 +15,8 @@ export class GatewayProcess {
   readonly child: ChildProcess
   /** The exit code; `null` when a signal ended it. */
   readonly ended: Promise<number | null>
+  /** Resolves when it has ended and all that it wrote is in `output`. */
+  readonly closed: Promise<void>
   /** True once it listens; false when it ended before that. */
   readonly ready: Promise<boolean>
   listens = false
@@ -27,6 +29,7 @@ export class GatewayProcess {
       stdio: ["ignore", "pipe", "pipe"]
     })
     this.ended = new Promise((resolve) => this.child.once("exit", resolve))
+    this.closed = new Promise((resolve) => this.child.once("close", () => resolve()))
     void this.ended.then(() => {
       this.listens = false
     })
