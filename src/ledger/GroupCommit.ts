@@ -79,7 +79,10 @@ const makeSetAside = Effect.map(Database, ({ ledger }) =>
       Effect.timeout(statementTimeout),
       Effect.as(true),
       Effect.catchCause((cause) =>
-        Effect.as(Effect.logError("A rejected charge could not be set aside", describeWrite(settlement), cause), false)
+        Effect.logError("A rejected charge could not be set aside").pipe(
+          Effect.annotateLogs({ ...describeWrite(settlement), cause: describeCause(cause) }),
+          Effect.as(false)
+        )
       )
     )
     if (!stored) return false

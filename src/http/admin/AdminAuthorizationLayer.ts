@@ -6,6 +6,7 @@ import { AdminKeys } from "../../access/AdminKeys.ts"
 import { CurrentActor } from "../../access/AuditTrail.ts"
 import { AdminAuthorization, CurrentAdmin, RequestValidation } from "../../api/admin/AdminRoutes.ts"
 import { InternalError, InvalidRequest, Unauthorized } from "../../api/Errors.ts"
+import { describeFault } from "../../observability/ErrorDescription.ts"
 import { firstIssue } from "../edge/SchemaIssues.ts"
 
 const notAnAdmin =
@@ -22,7 +23,9 @@ export const adminAuthorizationLayer = Layer.effect(
           Effect.catchReasons("AccessError", {
             Unavailable: ({ cause }) =>
               Effect.andThen(
-                Effect.logError("Admin keys could not be looked up", cause),
+                Effect.annotateLogs(Effect.logError("Admin keys could not be looked up"), {
+                  cause: describeFault(cause)
+                }),
                 Effect.fail(InternalError.of("The admin key could not be checked; try again"))
               )
           }),
@@ -42,7 +45,9 @@ export const adminAuthorizationLayer = Layer.effect(
 export const requestValidationLayer = HttpApiMiddleware.layerSchemaErrorTransform(RequestValidation, (error) =>
   error.kind === "Body" || error.kind === "ResponseHeaders"
     ? Effect.andThen(
-        Effect.logError("An answer does not fit its schema", error.cause),
+        Effect.annotateLogs(Effect.logError("An answer does not fit its schema"), {
+          cause: describeFault(error.cause)
+        }),
         Effect.fail(InternalError.of("Unexpected server error"))
       )
     : Effect.fail(InvalidRequest.of(firstIssue(error.cause) ?? `The ${error.kind.toLowerCase()} is not valid`))

@@ -4,12 +4,15 @@ import { Effect } from "effect"
 import type { AccessError } from "../../access/AccessError.ts"
 import { ResourceConflict, IdempotencyConflict, InternalError, InvalidRequest, NotFound } from "../../api/Errors.ts"
 import type { LedgerError } from "../../ledger/LedgerError.ts"
+import { describeFault } from "../../observability/ErrorDescription.ts"
 
 type AdminError = ResourceConflict | IdempotencyConflict | InternalError | InvalidRequest | NotFound
 
 const unavailable = (cause: unknown) =>
   Effect.andThen(
-    Effect.logError("The database did not answer an operator's request", cause),
+    Effect.annotateLogs(Effect.logError("The database did not answer an operator's request"), {
+      cause: describeFault(cause)
+    }),
     Effect.fail(InternalError.of("The database did not answer; nothing was changed. Try again"))
   )
 
@@ -25,7 +28,7 @@ const ofAccess = ({ reason }: AccessError): Effect.Effect<never, AdminError> => 
       return failed(ResourceConflict.of("The key is revoked or expired; issue a new one"))
     case "Unavailable":
     case "InvalidKey":
-      return unavailable(reason)
+      return unavailable("cause" in reason ? reason.cause : reason._tag)
   }
 }
 
@@ -37,7 +40,7 @@ const ofLedger = ({ reason }: LedgerError): Effect.Effect<never, AdminError> => 
       return failed(InvalidRequest.of("amount_usd: would take the balance past what an account can hold"))
     case "Unavailable":
     case "InsufficientCredits":
-      return unavailable(reason)
+      return unavailable("cause" in reason ? reason.cause : reason._tag)
   }
 }
 
