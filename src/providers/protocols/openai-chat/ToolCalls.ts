@@ -4,7 +4,7 @@
  * to the call with its id, else to the one with its index, else to the last one, unless it plainly starts another call.
  */
 import { asArray, asNumber, asObject, asText, isJsonObject } from "../shared/Field.ts"
-import type { EventBuilder } from "../shared/response/EventBuilder.ts"
+import { type EventBuilder, maxAnswerItems } from "../shared/response/EventBuilder.ts"
 
 interface ToolCallDelta {
   readonly id: string | undefined
@@ -62,6 +62,7 @@ const append = (
   const { fragment, id, name, serverIndex } = delta
   let toolCall = isComplete ? undefined : continuedBy(events, toolCalls, delta)
   if (toolCall === undefined) {
+    if (toolCalls.length >= maxAnswerItems) return events.setOversized()
     toolCall = { id, serverIndex, name: undefined, pendingArguments: "", index: undefined }
     toolCalls.push(toolCall)
   }

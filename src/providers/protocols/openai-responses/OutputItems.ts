@@ -6,7 +6,7 @@
 import type { DialectName } from "../../../catalog/Provider.ts"
 import { broken, type Failure } from "../../../domain/Failure.ts"
 import { asText, type Fields, isJsonObject } from "../shared/Field.ts"
-import type { EventBuilder } from "../shared/response/EventBuilder.ts"
+import { type EventBuilder, maxAnswerItems } from "../shared/response/EventBuilder.ts"
 import { toolCallWithoutName } from "../shared/response/ResponseReader.ts"
 import { type TextKind, textsIn, type TextUpdate } from "./ItemTexts.ts"
 import { messageSeparator, orderDetail, type OrderedOutput } from "./OutputOrder.ts"
@@ -144,13 +144,17 @@ const describedItem = (items: OutputItems, index: number | undefined, fields: Fi
 }
 
 /** The item at a position, a new one if there is none yet. */
-const itemAt = ({ list }: OutputItems, { id, index }: ItemPosition, type: ItemType): OutputItem | undefined => {
+const itemAt = ({ events, list }: OutputItems, { id, index }: ItemPosition, type: ItemType): OutputItem | undefined => {
   const found =
     (id === undefined ? undefined : list.find((item) => item.id === id)) ?? list.find((item) => item.index === index)
   if (found !== undefined) {
     found.id ??= id
     // Two types at one position cannot both be right; the first one counts.
     return found.type === type ? found : undefined
+  }
+  if (list.length >= maxAnswerItems) {
+    events.setOversized()
+    return undefined
   }
   const item: OutputItem = {
     index: index ?? Math.max(-1, ...list.map((other) => other.index)) + 1,

@@ -43,7 +43,10 @@ interface ReasoningBuilder {
 export interface EventBuilder extends ReasoningBuilder {
   readonly appendText: (text: string) => void
   readonly appendRefusal: (text: string) => void
-  /** Starts a tool call and returns its index. An id that is missing or taken is replaced. */
+  /**
+   * Starts a tool call and returns its index. An id that is missing or taken is replaced. With too many calls the answer
+   * is broken.
+   */
   readonly startToolCall: (id: string | undefined, name: string) => number
   readonly appendArguments: (index: number, fragment: string) => void
   readonly argumentsOf: (index: number) => string
@@ -53,6 +56,8 @@ export interface EventBuilder extends ReasoningBuilder {
   readonly setUsage: (usage: Usage | undefined) => void
   /** The provider's id of the response; the first one counts. Missing ids of tool calls are derived from it. */
   readonly setResponseId: (id: string | undefined) => void
+  /** Marks the answer as broken: it has more parts than any model makes, and joining them would take ever longer. */
+  readonly setOversized: () => void
   /** Keeps a finish reason that no table knows, for the event that ends the answer. */
   readonly setUnknownReason: (word: string) => void
   /** The events since the last call. */
@@ -60,6 +65,9 @@ export interface EventBuilder extends ReasoningBuilder {
   /** The last events. The answer is broken when the provider never gave a finish reason. */
   readonly finish: (reason: FinishReason | undefined) => Result.Result<CompletionEvents, Failure>
 }
+
+/** Tool calls, and output items, in one answer. Models make a few dozen. */
+export const maxAnswerItems = 2_000
 
 interface BuiltToolCall {
   readonly id: string
@@ -81,6 +89,7 @@ export const makeEventBuilder = (
   let responseId = ""
   let unknownWord: string | undefined
   let stopped = false
+  let isOversized = false
   const toolCalls: Array<BuiltToolCall> = []
   const filter = localStops.length === 0 ? passThrough : stopAt(localStops, () => (stopped = true))
   let visibleLength = 0
@@ -107,6 +116,10 @@ export const makeEventBuilder = (
     },
     startToolCall: (id, name) => {
       const index = toolCalls.length
+      if (index >= maxAnswerItems) {
+        isOversized = true
+        return index - 1
+      }
       const isTaken = id === undefined || toolCalls.some((toolCall) => toolCall.id === id)
       const own = isTaken ? `call_${digest(`${responseId}:${call.request.messages.length}:${index}`, 24)}` : id
       // Where a provider was asked for one call at most, not every model keeps to it.
@@ -127,10 +140,12 @@ export const makeEventBuilder = (
       if (usage !== undefined) events.push({ type: "usage", usage: limit?.charged(usage) ?? usage })
     },
     setResponseId: (id) => (responseId ||= id ?? ""),
+    setOversized: () => (isOversized = true),
     setUnknownReason: (word) => (unknownWord = word.slice(0, maxUnknownWordLength)),
     take,
     finish: (reason) => {
       if (reason === undefined) return Result.fail(broken("The provider's answer ended without a finish reason."))
+      if (isOversized) return Result.fail(broken("The provider's answer has more parts than any model makes."))
       appendVisible(filter.flush())
       events.push(...missingArguments(toolCalls))
       const fitting = fittingReason(reason, toolCalls, stopped)
