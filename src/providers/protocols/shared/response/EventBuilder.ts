@@ -44,8 +44,8 @@ export interface EventBuilder extends ReasoningBuilder {
   readonly appendText: (text: string) => void
   readonly appendRefusal: (text: string) => void
   /**
-   * Starts a tool call and returns its index. An id that is missing or taken is replaced. With too many calls the answer
-   * is broken.
+   * Starts a tool call and returns its index. An id that is missing or taken is replaced. With too many calls the
+   * answer is broken.
    */
   readonly startToolCall: (id: string | undefined, name: string) => number
   readonly appendArguments: (index: number, fragment: string) => void
@@ -56,7 +56,7 @@ export interface EventBuilder extends ReasoningBuilder {
   readonly setUsage: (usage: Usage | undefined) => void
   /** The provider's id of the response; the first one counts. Missing ids of tool calls are derived from it. */
   readonly setResponseId: (id: string | undefined) => void
-  /** Marks the answer as broken: it has more parts than any model makes, and joining them would take ever longer. */
+  /** Marks the answer as broken, because it has more parts than any model makes. */
   readonly setOversized: () => void
   /** Keeps a finish reason that no table knows, for the event that ends the answer. */
   readonly setUnknownReason: (word: string) => void
@@ -76,6 +76,23 @@ interface BuiltToolCall {
   arguments: string
 }
 
+/** The next tool call, with an id that no other has. */
+const newToolCall = (
+  { request }: WireCall,
+  toolCalls: ReadonlyArray<BuiltToolCall>,
+  id: string | undefined,
+  responseId: string
+): BuiltToolCall => {
+  const index = toolCalls.length
+  const isTaken = id === undefined || toolCalls.some((toolCall) => toolCall.id === id)
+  return {
+    id: isTaken ? `call_${digest(`${responseId}:${request.messages.length}:${index}`, 24)}` : id,
+    // Where a provider was asked for one call at most, not every model keeps to it.
+    isKept: index === 0 || request.parallelToolCalls,
+    arguments: ""
+  }
+}
+
 /** Characters of an unknown finish reason that are kept. */
 const maxUnknownWordLength = 64
 
@@ -85,7 +102,7 @@ export const makeEventBuilder = (
   localStops: ReadonlyArray<string>,
   localLimit?: number
 ): EventBuilder => {
-  let events: Array<CompletionEvent> = []
+  const events: Array<CompletionEvent> = []
   let responseId = ""
   let unknownWord: string | undefined
   let stopped = false
@@ -99,11 +116,7 @@ export const makeEventBuilder = (
     visibleLength += text.length
     if (text !== "") events.push({ type: "text", text })
   }
-  const take = (): CompletionEvents => {
-    const taken = events
-    events = []
-    return taken
-  }
+  const take = (): CompletionEvents => events.splice(0)
   return {
     ...reasoningBuilder(
       call,
@@ -120,12 +133,9 @@ export const makeEventBuilder = (
         isOversized = true
         return index - 1
       }
-      const isTaken = id === undefined || toolCalls.some((toolCall) => toolCall.id === id)
-      const own = isTaken ? `call_${digest(`${responseId}:${call.request.messages.length}:${index}`, 24)}` : id
-      // Where a provider was asked for one call at most, not every model keeps to it.
-      const isKept = index === 0 || call.request.parallelToolCalls
-      toolCalls.push({ id: own, isKept, arguments: "" })
-      if (isKept) events.push({ type: "tool", index, id: own, name })
+      const toolCall = newToolCall(call, toolCalls, id, responseId)
+      toolCalls.push(toolCall)
+      if (toolCall.isKept) events.push({ type: "tool", index, id: toolCall.id, name })
       return index
     },
     appendArguments: (index, fragment) => {
