@@ -49,8 +49,8 @@ export interface TargetChoice {
   readonly affinity: string | undefined
   /** `undefined` on a direct call. */
   readonly routed: Routed | undefined
-  /** The parameters that a target does not get as they were asked for. */
-  readonly adjustments: (target: Target) => ReadonlyArray<Adjustment>
+  /** The parameters that a target does not get as they are in this form of the request. */
+  readonly adjustments: (target: Target, request: ChatRequest) => ReadonlyArray<Adjustment>
   /** Pins the session to the model that answered, if no answer has pinned it yet. */
   readonly confirmPin: (answered: ModelId) => Effect.Effect<void>
 }
@@ -129,7 +129,7 @@ export class ChooseTargets extends Context.Service<
         const common = {
           promptTokens,
           affinity: affinityKey(call),
-          adjustments: (target: Target) => adjustmentsOf(adjusted(target))
+          adjustments: (target: Target, sent: ChatRequest) => adjustmentsOf({ ...adjusted(target), request: sent })
         }
         if (call.input.model !== undefined) {
           const targets = yield* directTargets(call.input.model, routing)

@@ -14,8 +14,8 @@ import type { ModelId } from "../domain/Ids.ts"
 import { normalise, reasoningTierOf } from "../domain/Reasoning.ts"
 import { audioTokens } from "../domain/TokenCount.ts"
 import { usageBounds } from "../domain/Usage.ts"
-import { CreditLedger } from "../ledger/CreditLedger.ts"
-import { type DefaultOutputTokens, estimate } from "../ledger/Pricing.ts"
+import { CreditLedger, type HoldOptions } from "../ledger/CreditLedger.ts"
+import { affordableOutput, type DefaultOutputTokens, estimate, type Expectation } from "../ledger/Pricing.ts"
 import { makeLimitedLog } from "../observability/LimitedLog.ts"
 import { type ChatDispatch, Dispatch } from "../providers/dispatch/Dispatch.ts"
 import type { ProviderAnswer, Exhausted } from "../providers/dispatch/ProviderAnswer.ts"
@@ -81,15 +81,6 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
   const write = makeLimitedLog()
   const takeHold = creditHolder(ledger, write)
 
-  /** Holds what the first candidate is expected to cost. */
-  const holdCredit = ({ caller, id, mayBeCharged = false }: ChatCall, request: ChatRequest, choice: TargetChoice) =>
-    takeHold({
-      request: id,
-      organization: caller.organization,
-      amount: expectedCost(request, choice, defaultOutputTokens),
-      mayBeCharged
-    })
-
   /** From the request to an answer that is yet to be settled. `send` dispatches it plain or streamed. */
   const answer = Effect.fnUntraced(function* <A, R>(
     call: ChatCall,
@@ -97,11 +88,17 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
   ) {
     const receipt = yield* openReceipt(requestFacts(call))
     return yield* Effect.gen(function* () {
-      const request = withReasoning(call.input)
-      const choice = yield* candidates.choose(call, request)
+      const asked = withReasoning(call.input)
+      const choice = yield* candidates.choose(call, asked)
       receipt.recordRouting(choice)
-      const hold = yield* holdCredit(call, request, choice)
+      const expectation = expectationOf(asked, choice)
+      const holdOptions = holdOptionsOf(call, expectation, defaultOutputTokens)
+      const hold = yield* takeHold(holdOptions)
       receipt.recordHold(hold.amount)
+      // What the credit pays for is the limit, so that the answer costs no more.
+      const limit =
+        hold.isReduced === true ? affordableOutput(expectation, hold.amount, defaultOutputTokens) : undefined
+      const request = limit === undefined ? asked : { ...asked, maxOutputTokens: limit }
       const { affinity, targets } = choice
       const answered = yield* send({
         held: hold.request,
@@ -113,7 +110,7 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
         Effect.mapError((exhausted) => errorFromExhausted(exhausted, hold.charged !== undefined))
       )
       receipt.recordAnswer(answered, yield* Clock.currentTimeMillis)
-      const adjustments = choice.adjustments(answered.target)
+      const adjustments = withLimit(choice.adjustments(answered.target, request), limit)
       receipt.recordAdjustments(adjustments)
       yield* choice.confirmPin(answered.target.model.id)
       const { endpoint, model } = answered.target
@@ -149,9 +146,25 @@ const withReasoning = ({ model, reasoning: fields, request }: ChatInput): ChatRe
   return { ...request, ...(reasoning && { reasoning }) }
 }
 
-const expectedCost = (request: ChatRequest, { promptTokens, targets }: TargetChoice, defaults: DefaultOutputTokens) => {
+/** Holds what the first candidate is expected to cost. */
+const holdOptionsOf = (
+  { caller, id, mayBeCharged = false }: ChatCall,
+  expectation: Expectation,
+  defaults: DefaultOutputTokens
+): HoldOptions => ({
+  request: id,
+  organization: caller.organization,
+  amount: estimate(expectation, defaults),
+  mayBeCharged,
+  reduce: (most) => {
+    const maxOutputTokens = affordableOutput(expectation, most, defaults)
+    return maxOutputTokens === undefined ? undefined : estimate({ ...expectation, maxOutputTokens })
+  }
+})
+
+const expectationOf = (request: ChatRequest, { promptTokens, targets }: TargetChoice): Expectation => {
   const { endpoint } = targets[0]
-  const expectation = {
+  return {
     price: endpoint.price,
     modelMaxOutputTokens: endpoint.maxOutputTokens,
     promptTokens,
@@ -159,8 +172,13 @@ const expectedCost = (request: ChatRequest, { promptTokens, targets }: TargetCho
     maxOutputTokens: request.maxOutputTokens,
     tier: reasoningTierOf(request.reasoning)
   }
-  return estimate(expectation, defaults)
 }
+
+/** A limit that the credit sets is an adjustment as well, unless the target made another one of it. */
+const withLimit = (adjustments: ReadonlyArray<Adjustment>, limit: number | undefined): ReadonlyArray<Adjustment> =>
+  limit === undefined || adjustments.some((one) => one.startsWith("max_completion_tokens="))
+    ? adjustments
+    : [...adjustments, `max_completion_tokens=${limit}`]
 
 const requestFacts = ({ caller, id, input: { callName, endUserId, model, stream } }: ChatCall): RequestFacts => ({
   id,

@@ -5,6 +5,9 @@
 import * as Errors from "../api/Errors.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import { type Failure, isBlamedOnClient } from "../domain/Failure.ts"
+import { picodollars, toUsd } from "../domain/Money.ts"
+import type { Funds } from "../ledger/BatchStatement.ts"
+import { settledMoney } from "../ledger/HoldTurns.ts"
 import type { LedgerError } from "../ledger/LedgerError.ts"
 import type { Exhausted } from "../providers/dispatch/ProviderAnswer.ts"
 
@@ -12,13 +15,22 @@ import type { Exhausted } from "../providers/dispatch/ProviderAnswer.ts"
 export const errorFromLedger = (error: LedgerError): Errors.InsufficientCredits | Errors.InternalError => {
   switch (error.reason._tag) {
     case "InsufficientCredits":
-      return Errors.InsufficientCredits.of("The organization has no credit left; add credit and try again")
+      return Errors.InsufficientCredits.of(noCreditText(error.reason.funds))
     case "Unavailable":
     case "AmountOutOfRange":
     case "PaymentConflict":
       return Errors.InternalError.of("Credit could not be reserved; nothing was charged")
   }
 }
+
+const noCreditText = (funds: Funds | undefined): string =>
+  funds === undefined || settledMoney(funds) <= 0n
+    ? "The organization has no credit left; add credit and try again"
+    : "Other requests of the organization hold its credit, which is not spent: " +
+      `it has ${usd(settledMoney(funds))} USD, ` +
+      `and ${usd(funds.held)} USD are held until those requests end. Try again then, or add credit`
+
+const usd = (amount: bigint): string => toUsd(picodollars(amount))
 
 /**
  * The error when no target answered; the last failure decides which one it is. `wasCharged`: an earlier try of the same

@@ -72,7 +72,9 @@ const make = Effect.gen(function* () {
       request: id,
       organization: caller.organization,
       amount: estimateTranscription(endpoint, request),
-      mayBeCharged
+      mayBeCharged,
+      // A transcript cannot be made shorter.
+      reduce: () => undefined
     })
 
   const adjustmentsAt =

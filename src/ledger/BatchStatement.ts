@@ -7,7 +7,7 @@
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 
-import type { OrganizationId, RequestId } from "../domain/Ids.ts"
+import { type OrganizationId, organizationId, type RequestId } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
 import { Database } from "../sql/Database.ts"
 import { type Charge, findCharges } from "./Charge.ts"
@@ -17,6 +17,18 @@ export interface HoldRow {
   readonly id: RequestId
   readonly organization: OrganizationId
   readonly amount: Picodollars
+  /**
+   * The lowest balance that the hold may leave, in picodollars. Without it, the hold is granted on any positive
+   * balance, whatever it leaves.
+   */
+  readonly least?: bigint
+}
+
+/** The account of an organization after a statement that refused one of its holds. Zeros if it has no account. */
+export interface Funds {
+  /** Settled money minus open holds, in picodollars. */
+  readonly available: bigint
+  readonly held: bigint
 }
 
 export interface SettlementRow {
@@ -29,6 +41,9 @@ export interface SettlementRow {
 /** How long a hold may stay open, as a PostgreSQL interval: longer than any request is allowed to last. */
 export const holdLifetime = "1 hour"
 
+/** Of a row of `turn`. */
+const isGranted = "CASE WHEN least IS NULL THEN before > 0 ELSE before - amount >= least END"
+
 /*
  * Parameters: $1 to $3 and $8 settlements (id, organization, charge or NULL, facts or NULL), $4 to $6 holds (id,
  * organization, amount), $7 the gateway. `MoneySql` describes `account`, `locked`, `released` and `written`.
@@ -36,9 +51,12 @@ export const holdLifetime = "1 hour"
  * charged   Books each charge with its facts, unless its id is booked already.
  * returned  What the settlements change per organization: a charge takes from the balance, a release gives back.
  * turn      For every hold the balance `before` it: the account, everything returned, and all earlier holds of this
- *           batch. Position 0 is what an organization starts from. Amounts are not negative, so `before` only falls,
- *           and the holds that are granted are the first ones.
+ *           batch. Position 0 is what an organization starts from. Amounts are not negative, so `before` only falls.
+ *           Of the holds without a least balance, those that are granted are the first ones. A hold that is refused
+ *           counts all the same for those after it, so one with a least balance may be refused too early, never
+ *           granted too early.
  * taken     Stores the holds that found credit. An organization without an account has no `before`, so it gets none.
+ * funds     The accounts as this statement leaves them. PostgreSQL computes them only where a hold was refused.
  *
  * Tables and lists are joined nowhere but in `written`: a plan is made once for batches of all sizes, and a nested loop
  * between two lists would take time in the square of their length.
@@ -53,24 +71,26 @@ WITH ${lockAccounts("= ANY ($2::uuid[] || $5::uuid[])")}, charged AS (${bookEntr
   UNION ALL
   ${releasedChanges}
 ), turn AS MATERIALIZED (
-  SELECT id, organization_id, amount, position,
+  SELECT id, organization_id, amount, least, position,
     sum(change) OVER (
       PARTITION BY organization_id ORDER BY position ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ) AS before
   FROM (
-    SELECT NULL::uuid AS id, organization_id, 0::bigint AS amount, 0::bigint AS position, balance AS change FROM account
+    SELECT NULL::uuid AS id, organization_id, 0::bigint AS amount, NULL::bigint AS least, 0::bigint AS position,
+      balance AS change
+    FROM account
     UNION ALL
-    SELECT NULL, organization_id, 0, 0, balance FROM returned
+    SELECT NULL, organization_id, 0, NULL, 0, balance FROM returned
     UNION ALL
-    SELECT id, organization_id, amount, position, -amount
-    FROM unnest($4::uuid[], $5::uuid[], $6::bigint[])
-      WITH ORDINALITY AS hold (id, organization_id, amount, position)
+    SELECT id, organization_id, amount, least, position, -amount
+    FROM unnest($4::uuid[], $5::uuid[], $6::bigint[], $9::bigint[])
+      WITH ORDINALITY AS hold (id, organization_id, amount, least, position)
   ) AS changes
 ), taken AS (
   INSERT INTO credit_hold (id, organization_id, amount, gateway_id, expires_at)
   SELECT id, organization_id, amount, $7::uuid, now() + interval '${holdLifetime}'
   FROM turn
-  WHERE position > 0 AND before > 0
+  WHERE position > 0 AND ${isGranted}
   ORDER BY position
   ON CONFLICT DO NOTHING
   RETURNING organization_id, amount
@@ -78,8 +98,21 @@ WITH ${lockAccounts("= ANY ($2::uuid[] || $5::uuid[])")}, charged AS (${bookEntr
   "SELECT organization_id, balance, held FROM returned",
   "SELECT organization_id, -amount, amount FROM taken"
 ])}
-SELECT string_agg(position::text, ',') AS refused, (SELECT count(*) FROM charged)::int AS booked FROM turn
-WHERE position > 0 AND NOT coalesce(before > 0, false)`
+SELECT string_agg(position::text, ',') AS refused, (SELECT count(*) FROM charged)::int AS booked,
+  CASE WHEN count(*) > 0 THEN (
+    SELECT string_agg(concat_ws(' ', organization_id, balance, held), ',') FROM (
+      SELECT organization_id, sum(balance) AS balance, sum(held) AS held FROM (
+        SELECT organization_id, balance, held FROM account
+        UNION ALL
+        SELECT organization_id, balance, held FROM returned
+        UNION ALL
+        SELECT organization_id, -amount, amount FROM taken
+      ) AS parts
+      GROUP BY organization_id
+    ) AS totals
+  ) END AS funds
+FROM turn
+WHERE position > 0 AND NOT coalesce(${isGranted}, false)`
 
 /** An array parameter as text, which the driver sends unchanged. UUIDs and integers need no quotes. */
 const list = (values: ReadonlyArray<string | bigint>): string => `{${values.join(",")}}`
@@ -89,6 +122,17 @@ const list = (values: ReadonlyArray<string | bigint>): string => `{${values.join
  * escapes of control characters, which JSON itself does not contain.
  */
 const quoted = (json: string | undefined): string => (json === undefined ? "NULL" : JSON.stringify(json))
+
+const noFunds: Written["funds"] = new Map()
+
+/** Reads `organization available held`, separated by commas. */
+const fundsOf = (text: string): Written["funds"] =>
+  new Map(
+    text.split(",").map((account) => {
+      const [organization = "", available = "0", held = "0"] = account.split(" ")
+      return [organizationId(organization), { available: BigInt(available), held: BigInt(held) }]
+    })
+  )
 
 export interface Batch {
   /** The id under which the holds are stored. */
@@ -100,6 +144,8 @@ export interface Batch {
 export interface Written {
   /** The indexes of the holds that were refused. */
   readonly refused: ReadonlySet<number>
+  /** Of the organizations of refused holds, and perhaps of others. */
+  readonly funds: ReadonlyMap<OrganizationId, Funds>
   /** How many charges were booked; the ids of the others had one already. */
   readonly booked: number
 }
@@ -110,19 +156,24 @@ export const makeBatchStatement = Effect.gen(function* () {
 
   const write = (batch: Batch): Effect.Effect<Written, SqlError.SqlError> =>
     Effect.map(
-      ledger.unsafe<{ readonly refused: string | null; readonly booked: number }>(statement, [
-        list(batch.settlements.map((row) => row.id)),
-        list(batch.settlements.map((row) => row.organization)),
-        list(batch.settlements.map((row) => row.charge?.amount ?? "NULL")),
-        list(batch.holds.map((row) => row.id)),
-        list(batch.holds.map((row) => row.organization)),
-        list(batch.holds.map((row) => row.amount)),
-        batch.gateway,
-        list(batch.settlements.map((row) => quoted(row.charge?.facts)))
-      ]),
+      ledger.unsafe<{ readonly refused: string | null; readonly booked: number; readonly funds: string | null }>(
+        statement,
+        [
+          list(batch.settlements.map((row) => row.id)),
+          list(batch.settlements.map((row) => row.organization)),
+          list(batch.settlements.map((row) => row.charge?.amount ?? "NULL")),
+          list(batch.holds.map((row) => row.id)),
+          list(batch.holds.map((row) => row.organization)),
+          list(batch.holds.map((row) => row.amount)),
+          batch.gateway,
+          list(batch.settlements.map((row) => quoted(row.charge?.facts))),
+          list(batch.holds.map((row) => row.least ?? "NULL"))
+        ]
+      ),
       ([row]) => ({
         refused: new Set(row?.refused?.split(",").map((position) => Number(position) - 1)),
-        booked: row?.booked ?? 0
+        booked: row?.booked ?? 0,
+        funds: typeof row?.funds === "string" ? fundsOf(row.funds) : noFunds
       })
     )
 

@@ -15,13 +15,15 @@ import * as GroupCommit from "./GroupCommit.ts"
 import * as Lease from "./Lease.ts"
 import { amountOutOfRange, insufficientCredits, type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
 import { bookEntries } from "./MoneySql.ts"
-import { newPendingHold, type PendingSettlement } from "./PendingWrites.ts"
+import { newPendingHold, type PendingSettlement, type ReduceHold } from "./PendingWrite.ts"
 import * as Sweeper from "./Sweeper.ts"
 
 /** Money set aside for one request. */
 export interface Hold {
   readonly request: HeldRequestId
   readonly amount: Picodollars
+  /** Whether `amount` is less than what was asked for, because the rest of the credit is held for other requests. */
+  readonly isReduced?: boolean
   /** What an earlier try of the same request was charged. Then nothing is held, and nothing more is charged. */
   readonly charged?: Charge
   /**
@@ -45,12 +47,17 @@ export interface Balance {
   readonly held: Picodollars
 }
 
-interface HoldOptions {
+export interface HoldOptions {
   readonly request: RequestId
   readonly organization: OrganizationId
   readonly amount: Picodollars
   /** An earlier try of the request may have been charged under the same id. This costs a statement of its own. */
   readonly mayBeCharged?: boolean
+  /**
+   * With it, the hold waits where only other holds of the organization are in its way, at most half a minute, and is
+   * then cut by this function. Without it, the hold is refused at once.
+   */
+  readonly reduce?: ReduceHold
 }
 
 interface GrantOptions {
@@ -62,7 +69,7 @@ interface GrantOptions {
 export class CreditLedger extends Context.Service<
   CreditLedger,
   {
-    /** Holds `amount`. Closing the scope without `settle` refunds it. */
+    /** Holds `amount`, or what `reduce` makes of it. Closing the scope without `settle` refunds it. */
     readonly hold: (options: HoldOptions) => Effect.Effect<Hold, LedgerError, Scope.Scope>
     /** Adds credit, and opens the account if there is none. Idempotent: `false` if this payment was booked before. */
     readonly grant: (options: GrantOptions) => Effect.Effect<boolean, LedgerError>
@@ -99,7 +106,7 @@ export class CreditLedger extends Context.Service<
         if (paid !== undefined) return paid
         if (amount < 0n) return yield* Effect.die(new Error(`A hold cannot be ${amount} picodollars`))
         if (amount > maximum) return yield* amountOutOfRange()
-        const pending = newPendingHold({ id: request, organization, amount })
+        const pending = newPendingHold({ id: request, organization, amount }, options.reduce)
         let settlement: PendingSettlement | undefined
         const end = (charge: Charge | undefined): Effect.Effect<PendingSettlement> =>
           Effect.suspend(() => {
@@ -114,12 +121,13 @@ export class CreditLedger extends Context.Service<
           )
         )
         const granted = yield* writes.hold(pending)
-        if (!granted) return yield* insufficientCredits()
+        if (!granted) return yield* insufficientCredits(pending.funds)
         const settle = (actual: Picodollars, facts?: string): Effect.Effect<Settled> =>
           actual < 0n || actual > maximum
             ? Effect.die(new Error(`A charge cannot be ${actual} picodollars`))
             : Effect.flatMap(end({ amount: actual, ...(facts !== undefined && { facts }) }), settledOf)
-        return { request: heldRequestId(request), amount, settle } satisfies Hold
+        const held = pending.row.amount
+        return { request: heldRequestId(request), amount: held, isReduced: held < amount, settle } satisfies Hold
       })
 
       const grant = Effect.fn("CreditLedger.grant")(function* ({ payment, organization, amount }: GrantOptions) {

@@ -16,13 +16,8 @@ import { isOutOfRange, isPermanent, isProgramFault, rejectionText } from "../sql
 import { makeBatchStatement, type SettlementRow } from "./BatchStatement.ts"
 import type { Charge, FindCharge } from "./Charge.ts"
 import { amountOutOfRange, type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
-import {
-  describeWrite,
-  logUnwritten,
-  type PendingSettlement,
-  type PendingWrite,
-  PendingWrites
-} from "./PendingWrites.ts"
+import { describeWrite, logUnwritten, type PendingSettlement, type PendingWrite } from "./PendingWrite.ts"
+import { PendingWrites } from "./PendingWrites.ts"
 import { setChargeAside } from "./RejectedCharges.ts"
 
 /** A batch without an answer after this long counts as failed. */
@@ -149,7 +144,8 @@ const makeCommit = Effect.fnUntraced(function* (gateway: string, writes: Pending
     // An id that had a charge keeps it: one of an earlier try, or this one, if the answer to its statement was lost.
     const earlier = written.booked < charges.length ? yield* statement.findCharges(charges) : undefined
     for (const settlement of settlements) writes.completeSettlement(settlement, bookedCharge(settlement.row, earlier))
-    for (const [index, hold] of holds.entries()) writes.answerHold(hold, !written.refused.has(index))
+    for (const [index, hold] of holds.entries())
+      writes.answerHold(hold, !written.refused.has(index), written.funds.get(hold.row.organization))
   })
 
   const commit = (pending: ReadonlyArray<PendingWrite>, attempt: number): Effect.Effect<void> =>

@@ -1,10 +1,15 @@
 /** The one error of the ledger. A call that failed with it had no effect, or its effect is undone automatically. */
 import { Data } from "effect"
 
+import type { Funds } from "./BatchStatement.ts"
+
 export class LedgerError extends Data.TaggedError("LedgerError")<{
   readonly reason:
-    /** The available balance was zero or negative at this request's turn. */
-    | { readonly _tag: "InsufficientCredits" }
+    /**
+     * The available balance was zero or negative at this request's turn. `funds`, if known, say whether the money is
+     * spent or held for other requests.
+     */
+    | { readonly _tag: "InsufficientCredits"; readonly funds?: Funds }
     /** The database did not answer in time, or too many writes are waiting for it. Nothing was held. */
     | { readonly _tag: "Unavailable"; readonly cause?: unknown }
     /** The amount would take the account past what it can hold. */
@@ -13,7 +18,8 @@ export class LedgerError extends Data.TaggedError("LedgerError")<{
     | { readonly _tag: "PaymentConflict" }
 }> {}
 
-export const insufficientCredits = (): LedgerError => new LedgerError({ reason: { _tag: "InsufficientCredits" } })
+export const insufficientCredits = (funds?: Funds): LedgerError =>
+  new LedgerError({ reason: { _tag: "InsufficientCredits", ...(funds && { funds }) } })
 
 export const ledgerUnavailable = (cause: unknown): LedgerError =>
   new LedgerError({ reason: { _tag: "Unavailable", cause } })

@@ -7,9 +7,11 @@
 import { type Cause, type Clock, Deferred, Duration, Effect, Queue } from "effect"
 
 import type { RequestId } from "../domain/Ids.ts"
-import type { HoldRow, SettlementRow } from "./BatchStatement.ts"
+import type { Funds, SettlementRow } from "./BatchStatement.ts"
 import type { Charge } from "./Charge.ts"
+import { HoldTurns } from "./HoldTurns.ts"
 import { type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
+import { logUnwritten, type PendingHold, type PendingSettlement, type PendingWrite } from "./PendingWrite.ts"
 
 /** The most writes in one batch. */
 const maxBatch = 500
@@ -18,50 +20,8 @@ const maxQueuedHolds = 10_000
 const holdTimeoutMillis = Duration.toMillis("10 seconds")
 const settlementTimeoutMillis = Duration.toMillis("1 second")
 
-export interface PendingHold {
-  readonly _tag: "Hold"
-  readonly row: HoldRow
-  /** `abandoned`: its caller no longer waits. `ended`: refused, failed, or replaced by a refund. */
-  state: "new" | "waiting" | "granted" | "abandoned" | "ended"
-  /** The database may have stored it, although it has not answered. */
-  mayExist: boolean
-  /** When its caller stops waiting, in milliseconds since 1970. */
-  deadline: number
-  answer: (answer: Effect.Effect<boolean, LedgerError>) => void
-}
-
-export interface PendingSettlement {
-  readonly _tag: "Settlement"
-  /** Becomes a refund when its charge is set aside. */
-  row: SettlementRow
-  /** How often the database has rejected it, and why the last time. */
-  rejections: number
-  rejection: string
-  /** Done when the settlement is durable, or when its caller has waited for long enough. */
-  readonly acknowledged: Deferred.Deferred<void>
-  /** Done when the settlement is durable, with the charge that is booked. */
-  readonly booked: Deferred.Deferred<Charge | undefined>
-  /** When its caller stops waiting, in milliseconds since 1970. */
-  readonly deadline: number
-}
-
-export type PendingWrite = PendingHold | PendingSettlement
-
-export const newPendingHold = (row: HoldRow): PendingHold => ({
-  _tag: "Hold",
-  row,
-  state: "new",
-  mayExist: false,
-  deadline: 0,
-  answer: () => {}
-})
-
-/** For log lines: what an operator needs to book a charge by hand. */
-export const describeWrite = (write: PendingWrite) => ({
-  request: write.row.id,
-  organization: write.row.organization,
-  ...(write._tag === "Settlement" && { charge: write.row.charge?.amount.toString() ?? "refund" })
-})
+/** Of an organization without an account. */
+const noFunds: Funds = { available: 0n, held: 0n }
 
 export class PendingWrites {
   private readonly clock: Clock.Clock
@@ -72,6 +32,16 @@ export class PendingWrites {
   /** Writes with a caller who waits. All wait equally long, so the first has the earliest deadline. */
   private readonly waitingHolds = new Set<PendingHold>()
   private readonly waitingSettlements = new Set<PendingSettlement>()
+  /** Holds that wait for other holds to end, and not for the database. */
+  private readonly turns = new HoldTurns({
+    attempt: (hold) => {
+      if (!this.enqueue(hold)) this.refuseHold(hold, Effect.fail(ledgerUnavailable("the ledger is closed")))
+    },
+    refuse: (hold, funds) => {
+      hold.funds = funds
+      this.refuseHold(hold, Effect.succeed(false))
+    }
+  })
 
   constructor(clock: Clock.Clock, queue: Queue.Queue<PendingWrite, Cause.Done>) {
     this.clock = clock
@@ -82,12 +52,9 @@ export class PendingWrites {
   hold(hold: PendingHold): Effect.Effect<boolean, LedgerError> {
     return Effect.callback((resume) => {
       if (this.queuedHolds >= maxQueuedHolds) return resume(Effect.fail(ledgerUnavailable("too many holds wait")))
-      if (!Queue.offerUnsafe(this.queue, hold)) return resume(Effect.fail(ledgerUnavailable("the ledger is closed")))
-      this.queuedHolds++
+      if (!this.enqueue(hold)) return resume(Effect.fail(ledgerUnavailable("the ledger is closed")))
       this.open.set(hold.row.id, hold)
-      this.waitingHolds.add(hold)
       hold.state = "waiting"
-      hold.deadline = this.clock.currentTimeMillisUnsafe() + holdTimeoutMillis
       hold.answer = resume
       return Effect.sync(() => this.abandon(hold))
     })
@@ -127,7 +94,7 @@ export class PendingWrites {
   readonly take = (): Effect.Effect<ReadonlyArray<PendingWrite>, Cause.Done> =>
     Effect.map(Queue.takeBetween(this.queue, 1, maxBatch), (batch) => {
       for (const write of batch) if (write._tag === "Hold") this.queuedHolds--
-      return batch
+      return this.turns.isEmpty ? batch : batch.filter((write) => write._tag !== "Hold" || !this.waitsForTurn(write))
     })
 
   /** Whether it is still to be written. A hold whose caller has left is not; it is released if it may exist. */
@@ -137,20 +104,25 @@ export class PendingWrites {
     return false
   }
 
-  /** Passes on the database's answer to a hold. */
-  answerHold(hold: PendingHold, granted: boolean): void {
+  /** Passes on the database's answer to a hold. `funds`: the account, if it was refused. */
+  answerHold(hold: PendingHold, granted: boolean, funds: Funds = noFunds): void {
     if (granted && hold.state === "waiting") {
       this.waitingHolds.delete(hold)
       hold.state = "granted"
+      this.turns.granted(hold)
       hold.answer(Effect.succeed(true))
+    } else if (!granted && hold.state === "waiting" && this.turns.keeps(hold, funds)) {
+      this.waitingHolds.delete(hold)
     } else {
       hold.mayExist ||= granted
+      hold.funds = funds
       this.refuseHold(hold, Effect.succeed(false))
     }
   }
 
   refuseHold(hold: PendingHold, answer: Effect.Effect<false, LedgerError>): void {
     this.waitingHolds.delete(hold)
+    this.turns.leave(hold)
     this.end(hold)
     hold.answer(answer)
   }
@@ -159,11 +131,15 @@ export class PendingWrites {
   completeSettlement(settlement: PendingSettlement, charge: Charge | undefined): void {
     this.waitingSettlements.delete(settlement)
     this.open.delete(settlement.row.id)
+    this.turns.released(settlement.row.organization)
     Deferred.doneUnsafe(settlement.booked, Effect.succeed(charge))
     Deferred.doneUnsafe(settlement.acknowledged, Effect.void)
   }
 
-  /** Answers the callers whose deadline has passed. Their holds fail; their settlements stay pending. */
+  /**
+   * Answers the callers whose deadline has passed. Their holds fail; their settlements stay pending. Holds that wait
+   * for others are tried again.
+   */
   readonly timeOutCallers: Effect.Effect<void> = Effect.sync(() => {
     const now = this.clock.currentTimeMillisUnsafe()
     for (const hold of this.waitingHolds) {
@@ -176,6 +152,7 @@ export class PendingWrites {
       this.waitingSettlements.delete(settlement)
       Deferred.doneUnsafe(settlement.acknowledged, Effect.void)
     }
+    this.turns.check()
   })
 
   /** Whether this process has an open hold or an unwritten settlement for the request. */
@@ -191,6 +168,8 @@ export class PendingWrites {
   /** Accepts no further writes; `take` still returns those that are queued. */
   close(): void {
     Queue.endUnsafe(this.queue)
+    for (const hold of this.turns.takeAll())
+      this.refuseHold(hold, Effect.fail(ledgerUnavailable("the ledger is closed")))
   }
 
   /** Settlements that are not durable. */
@@ -198,9 +177,28 @@ export class PendingWrites {
     return [...this.open.values()].filter((write) => write._tag === "Settlement")
   }
 
+  /** Queues a hold for the next batch. `false` if the queue is closed. */
+  private enqueue(hold: PendingHold): boolean {
+    if (!Queue.offerUnsafe(this.queue, hold)) return false
+    this.queuedHolds++
+    this.waitingHolds.add(hold)
+    hold.deadline = this.clock.currentTimeMillisUnsafe() + holdTimeoutMillis
+    return true
+  }
+
+  /** Whether the hold has to wait behind others of its organization, and so not for the database. */
+  private waitsForTurn(hold: PendingHold): boolean {
+    if (hold.state !== "waiting" || !this.turns.joins(hold)) return false
+    this.waitingHolds.delete(hold)
+    return true
+  }
+
   private abandon(hold: PendingHold): void {
     this.waitingHolds.delete(hold)
-    if (hold.state === "waiting") hold.state = "abandoned"
+    if (hold.state !== "waiting") return
+    hold.state = "abandoned"
+    // In no batch, it ends here. Otherwise it ends with its batch.
+    if (this.turns.leave(hold)) this.end(hold)
   }
 
   /** Ends a hold without a charge, with a refund if it may exist. */
@@ -210,9 +208,3 @@ export class PendingWrites {
     if (hold.mayExist) this.settle({ id: hold.row.id, organization: hold.row.organization, charge: undefined })
   }
 }
-
-/** For a settlement that will never be written: an operator can book the charge by hand from the log. */
-export const logUnwritten = (settlement: PendingSettlement): Effect.Effect<void> =>
-  settlement.row.charge === undefined
-    ? Effect.annotateLogs(Effect.logWarning("A hold was left to the sweeper"), describeWrite(settlement))
-    : Effect.annotateLogs(Effect.logError("A charge could not be written and is lost"), describeWrite(settlement))

@@ -2,8 +2,8 @@
  * The amount to hold for a chat request, and its charge if its client leaves early. Pure, and exact: both are sums of
  * whole numbers of tokens times whole prices.
  */
-import { costOf, type Price } from "../catalog/Price.ts"
-import { min, type Picodollars } from "../domain/Money.ts"
+import { costOf, type Price, ratesFor } from "../catalog/Price.ts"
+import { min, type Picodollars, zero } from "../domain/Money.ts"
 import type { ReasoningTier } from "../domain/Reasoning.ts"
 import { none, type Usage } from "../domain/Usage.ts"
 
@@ -32,11 +32,37 @@ export const estimate = (
   expectation: Expectation,
   defaults: DefaultOutputTokens = defaultOutputTokens
 ): Picodollars => {
-  const { maxOutputTokens, modelMaxOutputTokens, promptTokens, tier } = expectation
+  const { price, promptTokens } = expectation
   const audioInput = Math.min(expectation.audioTokens ?? 0, promptTokens)
-  const output = Math.min(maxOutputTokens ?? defaults[tier ?? "low"], modelMaxOutputTokens)
-  return costOf(expectation.price, { ...none, input: promptTokens - audioInput, audioInput, output })
+  const output = expectedOutput(expectation, defaults)
+  return costOf(price, { ...none, input: promptTokens - audioInput, audioInput, output })
 }
+
+/** The fewest output tokens for which a request is worth making: a few sentences. */
+export const shortAnswerTokens = 256
+
+/**
+ * The output limit with which a request costs at most `most`, and less than was expected. `undefined` if that is less
+ * than a short answer and less than what the request expects.
+ */
+export const affordableOutput = (
+  expectation: Expectation,
+  most: Picodollars,
+  defaults: DefaultOutputTokens = defaultOutputTokens
+): number | undefined => {
+  const { price, promptTokens } = expectation
+  const expected = expectedOutput(expectation, defaults)
+  const rate = ratesFor(price, promptTokens).output
+  const forOutput = most - estimate({ ...expectation, maxOutputTokens: 0 })
+  if (forOutput < 0n) return undefined
+  const tokens = rate === zero ? expected : Math.min(expected, Number(forOutput / rate))
+  return tokens < Math.min(expected, shortAnswerTokens) ? undefined : tokens
+}
+
+const expectedOutput = (
+  { maxOutputTokens, modelMaxOutputTokens, tier }: Expectation,
+  defaults: DefaultOutputTokens
+): number => Math.min(maxOutputTokens ?? defaults[tier ?? "low"], modelMaxOutputTokens)
 
 /** The charge for a client that left after its first output: the tokens delivered to it, and at most what was held. */
 export const chargeForDelivered = (options: {

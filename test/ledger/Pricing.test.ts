@@ -4,7 +4,13 @@ import { Schema } from "effect"
 import type { Price, Rates } from "../../src/catalog/Price.ts"
 import { picodollars } from "../../src/domain/Money.ts"
 import { none } from "../../src/domain/Usage.ts"
-import { chargeForDelivered, defaultOutputTokens, estimate } from "../../src/ledger/Pricing.ts"
+import {
+  affordableOutput,
+  chargeForDelivered,
+  defaultOutputTokens,
+  estimate,
+  shortAnswerTokens
+} from "../../src/ledger/Pricing.ts"
 
 const rates = (input: bigint, audioInput: bigint, output: bigint): Rates => ({
   input: picodollars(input),
@@ -68,6 +74,24 @@ describe("estimate", () => {
         { tier: "high" as const }
       ]
       for (const change of more) assert.isTrue(estimate({ price, ...expected, ...change }) >= now)
+    }
+  )
+})
+
+describe("affordableOutput", () => {
+  it.prop(
+    "is the most output that the amount pays for, unless that is less than a short answer",
+    { expected: Expected, share: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_200 })) },
+    ({ expected, share }) => {
+      const whole = { price, ...expected }
+      const amount = picodollars((estimate(whole) * BigInt(share)) / 1_000n)
+      const costs = (maxOutputTokens: number) => estimate({ ...whole, maxOutputTokens })
+      const asked = expected.maxOutputTokens ?? defaultOutputTokens[expected.tier ?? "low"]
+      const most = Math.min(asked, expected.modelMaxOutputTokens)
+      const tokens = affordableOutput(whole, amount)
+      if (tokens === undefined) return assert.isTrue(costs(Math.min(most, shortAnswerTokens)) > amount)
+      assert.isTrue(costs(tokens) <= amount && tokens <= most)
+      assert.isTrue(tokens === most || costs(tokens + 1) > amount)
     }
   )
 })

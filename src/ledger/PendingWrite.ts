@@ -1,0 +1,74 @@
+/** A hold or a settlement on its way to the database, and who waits for it. */
+import { type Deferred, Effect } from "effect"
+
+import type { Picodollars } from "../domain/Money.ts"
+import type { Funds, HoldRow, SettlementRow } from "./BatchStatement.ts"
+import type { Charge } from "./Charge.ts"
+import type { LedgerError } from "./LedgerError.ts"
+
+/** The hold that a request makes do with when it can get `most`; `undefined` if that pays for no answer. */
+export type ReduceHold = (most: Picodollars) => Picodollars | undefined
+
+export interface PendingHold {
+  readonly _tag: "Hold"
+  /** Has a smaller amount after the hold was cut. */
+  row: HoldRow
+  /** Present if the hold may wait while only other holds are in its way. */
+  readonly reduce: ReduceHold | undefined
+  /** Its last try: when it is refused, it does not wait any more. */
+  isFinal: boolean
+  /** The check of `HoldTurns` since which it has waited for other holds; zero unless it had to. */
+  waitsSince: number
+  /** The account when it was refused. */
+  funds: Funds | undefined
+  /** `abandoned`: its caller no longer waits. `ended`: refused, failed, or replaced by a refund. */
+  state: "new" | "waiting" | "granted" | "abandoned" | "ended"
+  /** The database may have stored it, although it has not answered. */
+  mayExist: boolean
+  /** When its caller stops waiting, in milliseconds since 1970. */
+  deadline: number
+  answer: (answer: Effect.Effect<boolean, LedgerError>) => void
+}
+
+export interface PendingSettlement {
+  readonly _tag: "Settlement"
+  /** Becomes a refund when its charge is set aside. */
+  row: SettlementRow
+  /** How often the database has rejected it, and why the last time. */
+  rejections: number
+  rejection: string
+  /** Done when the settlement is durable, or when its caller has waited for long enough. */
+  readonly acknowledged: Deferred.Deferred<void>
+  /** Done when the settlement is durable, with the charge that is booked. */
+  readonly booked: Deferred.Deferred<Charge | undefined>
+  /** When its caller stops waiting, in milliseconds since 1970. */
+  readonly deadline: number
+}
+
+export type PendingWrite = PendingHold | PendingSettlement
+
+export const newPendingHold = (row: HoldRow, reduce?: ReduceHold): PendingHold => ({
+  _tag: "Hold",
+  row,
+  reduce,
+  isFinal: false,
+  waitsSince: 0,
+  funds: undefined,
+  state: "new",
+  mayExist: false,
+  deadline: 0,
+  answer: () => {}
+})
+
+/** For log lines: what an operator needs to book a charge by hand. */
+export const describeWrite = (write: PendingWrite) => ({
+  request: write.row.id,
+  organization: write.row.organization,
+  ...(write._tag === "Settlement" && { charge: write.row.charge?.amount.toString() ?? "refund" })
+})
+
+/** For a settlement that will never be written: an operator can book the charge by hand from the log. */
+export const logUnwritten = (settlement: PendingSettlement): Effect.Effect<void> =>
+  settlement.row.charge === undefined
+    ? Effect.annotateLogs(Effect.logWarning("A hold was left to the sweeper"), describeWrite(settlement))
+    : Effect.annotateLogs(Effect.logError("A charge could not be written and is lost"), describeWrite(settlement))
