@@ -15,10 +15,18 @@ import { normalise, reasoningTierOf } from "../domain/Reasoning.ts"
 import { audioTokens } from "../domain/TokenCount.ts"
 import { usageBounds } from "../domain/Usage.ts"
 import { CreditLedger, type HoldOptions } from "../ledger/CreditLedger.ts"
-import { affordableOutput, type DefaultOutputTokens, estimate, type Expectation } from "../ledger/Pricing.ts"
+import { LearnedOutput, type RequestKind } from "../ledger/LearnedOutput.ts"
+import {
+  affordableOutput,
+  type DefaultOutputTokens,
+  estimate,
+  estimateLikely,
+  type Expectation
+} from "../ledger/Pricing.ts"
 import { makeLimitedLog } from "../observability/LimitedLog.ts"
 import { type ChatDispatch, Dispatch } from "../providers/dispatch/Dispatch.ts"
 import type { ProviderAnswer, Exhausted } from "../providers/dispatch/ProviderAnswer.ts"
+import type { Target } from "../providers/dispatch/Target.ts"
 import type { Adjustment } from "../providers/protocols/Adjustments.ts"
 import type { ChatCall, ChatInput } from "./ChatCall.ts"
 import { type TargetChoice, ChooseTargets } from "./ChooseTargets.ts"
@@ -80,6 +88,7 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
   const openReceipt = yield* receiptOpener
   const write = makeLimitedLog()
   const takeHold = creditHolder(ledger, write)
+  const learned = new LearnedOutput()
 
   /** From the request to an answer that is yet to be settled. `send` dispatches it plain or streamed. */
   const answer = Effect.fnUntraced(function* <A, R>(
@@ -92,14 +101,16 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
       const choice = yield* candidates.choose(call, asked)
       receipt.recordRouting(choice)
       const expectation = expectationOf(asked, choice)
-      const holdOptions = holdOptionsOf(call, expectation, defaultOutputTokens)
+      const kindAt = kindOf(call, asked)
+      const likely = learned.expected(kindAt(choice.targets[0].model.id))
+      const holdOptions = holdOptionsOf(call, { expectation, likely }, defaultOutputTokens)
       const hold = yield* takeHold(holdOptions)
       receipt.recordHold(hold.amount)
       // What the credit pays for is the limit, so that the answer costs no more.
       const limit =
         hold.isReduced === true ? affordableOutput(expectation, hold.amount, defaultOutputTokens) : undefined
       const request = limit === undefined ? asked : { ...asked, maxOutputTokens: limit }
-      const { affinity, targets } = choice
+      const { affinity, promptTokens, targets } = choice
       const answered = yield* send({
         held: hold.request,
         request,
@@ -113,17 +124,13 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
       const adjustments = withLimit(choice.adjustments(answered.target, request), limit)
       receipt.recordAdjustments(adjustments)
       yield* choice.confirmPin(answered.target.model.id)
-      const { endpoint, model } = answered.target
-      const outputLimit = Math.min(request.maxOutputTokens ?? endpoint.maxOutputTokens, endpoint.maxOutputTokens)
-      const { promptTokens } = choice
-      const meter = new Meter({
-        request,
-        promptTokens,
-        outputLimit,
-        bounds: usageBounds({ ...endpoint, promptTokens })
-      })
+      const { model } = answered.target
+      const meter = meterOf(request, promptTokens, answered.target)
       const routing = routingSummary(choice, model.id)
-      return { answer: answered, meter, hold, receipt, model: model.id, routing, adjustments }
+      const learn = (outputTokens: number) => {
+        if (limit === undefined) learned.observe(kindAt(model.id), outputTokens)
+      }
+      return { answer: answered, meter, hold, receipt, learn, model: model.id, routing, adjustments }
     }).pipe(Effect.tapCause((cause) => receipt.recordFailure(cause)))
   })
 
@@ -146,15 +153,25 @@ const withReasoning = ({ model, reasoning: fields, request }: ChatInput): ChatRe
   return { ...request, ...(reasoning && { reasoning }) }
 }
 
-/** Holds what the first candidate is expected to cost. */
+/** The kind of this request, of which each model has its own. */
+const kindOf =
+  ({ caller: { organization } }: ChatCall, { maxOutputTokens, reasoning }: ChatRequest) =>
+  (model: ModelId): RequestKind => ({
+    organization,
+    model,
+    tier: reasoningTierOf(reasoning),
+    isLimited: maxOutputTokens !== undefined
+  })
+
+/** Holds what the first candidate is expected to cost. `likely`: the output that such requests are known to need. */
 const holdOptionsOf = (
   { caller, id, mayBeCharged = false }: ChatCall,
-  expectation: Expectation,
+  { expectation, likely }: { readonly expectation: Expectation; readonly likely: number | undefined },
   defaults: DefaultOutputTokens
 ): HoldOptions => ({
   request: id,
   organization: caller.organization,
-  amount: estimate(expectation, defaults),
+  amount: estimateLikely(expectation, likely, defaults),
   mayBeCharged,
   reduce: (most) => {
     const maxOutputTokens = affordableOutput(expectation, most, defaults)
@@ -172,6 +189,11 @@ const expectationOf = (request: ChatRequest, { promptTokens, targets }: TargetCh
     maxOutputTokens: request.maxOutputTokens,
     tier: reasoningTierOf(request.reasoning)
   }
+}
+
+const meterOf = (request: ChatRequest, promptTokens: number, { endpoint }: Target): Meter => {
+  const outputLimit = Math.min(request.maxOutputTokens ?? endpoint.maxOutputTokens, endpoint.maxOutputTokens)
+  return new Meter({ request, promptTokens, outputLimit, bounds: usageBounds({ ...endpoint, promptTokens }) })
 }
 
 /** A limit that the credit sets is an adjustment as well, unless the target made another one of it. */

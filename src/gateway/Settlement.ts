@@ -40,6 +40,8 @@ export interface UnsettledAnswer<A> {
   readonly meter: Meter
   readonly hold: Hold
   readonly receipt: ReceiptDraft
+  /** Takes the output of a complete answer, by which the holds of later requests are estimated. */
+  readonly learn?: (outputTokens: number) => void
 }
 
 /** Charges a complete answer. */
@@ -48,6 +50,7 @@ export const settle = Effect.fnUntraced(function* <A>(unsettled: UnsettledAnswer
   const { finishReason } = meter
   if (finishReason === undefined) return yield* Effect.die(new Error("a complete answer has a finish reason"))
   const metered = meter.complete()
+  unsettled.learn?.(metered.usage.output)
   const cost = costOf(answer.target.endpoint.price, metered.usage)
   const charged = yield* chargeRequest(unsettled, { metered, cost, outcome: "completed" })
   return { finishReason, ...charged } satisfies Settlement

@@ -38,6 +38,16 @@ export const estimate = (
   return costOf(price, { ...none, input: promptTokens - audioInput, audioInput, output })
 }
 
+/** The same where the output of such requests is known. It is never more than the estimate without that. */
+export const estimateLikely = (
+  expectation: Expectation,
+  likelyOutputTokens: number | undefined,
+  defaults: DefaultOutputTokens = defaultOutputTokens
+): Picodollars => {
+  const output = Math.min(expectedOutput(expectation, defaults), likelyOutputTokens ?? Infinity)
+  return estimate({ ...expectation, maxOutputTokens: output }, defaults)
+}
+
 /** The fewest output tokens for which a request is worth making: a few sentences. */
 export const shortAnswerTokens = 256
 

@@ -109,6 +109,29 @@ describeWithFakeProvider("Calls for which the credit is held by others", (it) =>
   )
 })
 
+describeWithFakeProvider("The hold of a request without an output limit", (it) => {
+  it.effect("is what such requests of its organization really needed, once there are fifty of them", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      const provider = yield* FakeProvider
+      const [known, other] = [yield* gateway.tenant("5"), yield* gateway.tenant("5")]
+      provider.script(Fake.answers("ok", { usage }))
+      const heldFor = Effect.fnUntraced(function* (tenant: Tenant, options: object = {}) {
+        const reply = yield* gateway.chat({ ...body, ...options }, as(tenant))
+        return usd(String((yield* receiptOf(reply.at("id"), tenant)).at("held_usd")))
+      })
+      const first = yield* heldFor(known)
+      for (let count = 2; count < 50; count++) yield* gateway.chat(body, as(known))
+      assert.strictEqual(yield* heldFor(known), first)
+      // Nine tokens of output count as up to nine and a half; the other 2,039 are not held any more.
+      assert.strictEqual(yield* heldFor(known), first - 2_039n * 10_000_000n)
+      assert.strictEqual(yield* heldFor(other), first)
+      assert.strictEqual(yield* heldFor(known, { max_completion_tokens: 2_048 }), first)
+      assert.strictEqual(yield* heldFor(known, { reasoning_effort: "low" }), first)
+    })
+  )
+})
+
 describeWithFakeProviderOnPostgres("Twelve small calls at once on five cents, at two gateways", (it) => {
   it.effect("are all answered", () =>
     Effect.gen(function* () {

@@ -9,6 +9,7 @@ import {
   chargeForDelivered,
   defaultOutputTokens,
   estimate,
+  estimateLikely,
   shortAnswerTokens
 } from "../../src/ledger/Pricing.ts"
 
@@ -74,6 +75,21 @@ describe("estimate", () => {
         { tier: "high" as const }
       ]
       for (const change of more) assert.isTrue(estimate({ price, ...expected, ...change }) >= now)
+    }
+  )
+})
+
+describe("estimateLikely", () => {
+  it.prop(
+    "is the estimate of the output that is likely, with the whole prompt, and never more than the estimate",
+    { expected: Expected, likely: Tokens },
+    ({ expected, likely }) => {
+      const whole = { price, ...expected }
+      const estimated = estimateLikely(whole, likely)
+      assert.isTrue(estimated <= estimate(whole))
+      assert.isTrue(estimated === estimate(whole) || estimated === estimate({ ...whole, maxOutputTokens: likely }))
+      assert.isTrue(estimated >= estimate({ ...whole, maxOutputTokens: 0 }))
+      assert.strictEqual(estimateLikely(whole, undefined), estimate(whole))
     }
   )
 })
