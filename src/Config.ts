@@ -136,7 +136,7 @@ const allSettings = Config.all({
     {
       name: "RATE_LIMIT_RPM",
       default: "600",
-      meaning: "Requests per minute and key, counted by each replica; a key may carry its own limit."
+      meaning: "Requests per minute and key, on all replicas together; a key may carry its own limit."
     },
     positive("RATE_LIMIT_RPM").pipe(Config.withDefault(600))
   ),

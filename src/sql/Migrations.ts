@@ -19,6 +19,7 @@ import { chargeFactsMigration } from "./migrations/0008_charge_facts.ts"
 import { administrationMigration } from "./migrations/0009_administration.ts"
 import { rejectedChargesMigration } from "./migrations/0010_rejected_charges.ts"
 import { adjustedAnswersMigration } from "./migrations/0011_adjusted_answers.ts"
+import { rateBucketsMigration } from "./migrations/0012_rate_buckets.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -31,7 +32,8 @@ export const migrations = {
   "0008_charge_facts": chargeFactsMigration,
   "0009_administration": administrationMigration,
   "0010_rejected_charges": rejectedChargesMigration,
-  "0011_adjusted_answers": adjustedAnswersMigration
+  "0011_adjusted_answers": adjustedAnswersMigration,
+  "0012_rate_buckets": rateBucketsMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */
@@ -52,7 +54,8 @@ const relations = [
   "admin_key",
   "audit_event",
   "payment",
-  "rejected_charge"
+  "rejected_charge",
+  "rate_bucket"
 ]
 
 const table = "schema_migration"

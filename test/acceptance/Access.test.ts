@@ -155,6 +155,26 @@ describeGateway("Access", (it) => {
     })
   )
 
+  it.effect("counts the requests of a key on all replicas together", () =>
+    Effect.gen(function* () {
+      const gateway = yield* TestGateway
+      if (gateway.variables["DATABASE_URL"] === undefined) return
+      const gateways = [gateway, yield* replicaOf(gateway)]
+      const tenant = yield* gateway.tenant("1", { requestsPerMinute: 60 })
+      const startedAtMillis = yield* Clock.currentTimeMillis
+      const replies = yield* Effect.all(
+        Array.from({ length: 60 }, () => gateways)
+          .flat()
+          .map(({ request }) => request("GET", "/v1/credits", undefined, as(tenant))),
+        { concurrency: 20 }
+      )
+      const refilled = Math.ceil(((yield* Clock.currentTimeMillis) - startedAtMillis) / 1_000)
+      const admitted = replies.filter(({ status }) => status === 200).length
+      assert.isTrue(admitted >= 60 && admitted <= 60 + refilled, `${admitted} admitted, ${refilled} refilled`)
+      for (const reply of replies) if (reply.status !== 200) assertError(reply, 429, "rate_limit_exceeded")
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("checks in the contract's order: each fault is reported once those before it are corrected", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway

@@ -16,7 +16,7 @@ const callerOf = (key: string, requestsPerMinute?: number): Caller => ({
   requestsPerMinute
 })
 
-layer(RateLimits.layer({ requestsPerMinute: 6 }))("RateLimits", (it) => {
+layer(RateLimits.layerMemory({ requestsPerMinute: 6 }))("RateLimits", (it) => {
   it.effect("let a burst up to the limit pass, and further requests as the bucket refills", () =>
     Effect.gen(function* () {
       const limits = yield* RateLimits
