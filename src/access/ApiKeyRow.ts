@@ -21,6 +21,7 @@ interface Limits {
   readonly endpoint_allowlist: ReadonlyArray<string> | null
   readonly model_allowlist: ReadonlyArray<string> | null
   readonly requests_per_minute: number | null
+  readonly tokens_per_minute: number | null
   readonly expires_at: Date | null
   readonly revoked_at: Date | null
 }
@@ -33,6 +34,8 @@ export interface CallerRow extends Limits {
   readonly environment_id: string
   /** When the organization was closed. */
   readonly closed_at: Date | null
+  readonly organization_requests_per_minute: number | null
+  readonly organization_tokens_per_minute: number | null
 }
 
 /** What is read of a key to show it to its owner. */
@@ -66,6 +69,8 @@ export interface ApiKey {
   readonly models: ReadonlyArray<ModelId> | undefined
   /** `undefined` means that the gateway's default applies. */
   readonly requestsPerMinute: number | undefined
+  /** `undefined` means that tokens are not limited. */
+  readonly tokensPerMinute: number | undefined
   readonly createdAtMillis: number
   readonly expiresAtMillis: number | undefined
   readonly revokedAtMillis: number | undefined
@@ -89,6 +94,9 @@ const modelsOf = (row: Limits): ReadonlyArray<ModelId> | undefined => row.model_
 
 const setOf = <A>(values: ReadonlyArray<A> | undefined): ReadonlySet<A> | undefined => values && new Set(values)
 
+const isOrganizationLimited = (row: CallerRow): boolean =>
+  row.organization_requests_per_minute !== null || row.organization_tokens_per_minute !== null
+
 export const callerOf = (row: CallerRow): AuthenticatedKey => ({
   caller: {
     key: apiKeyId(row.id),
@@ -97,7 +105,14 @@ export const callerOf = (row: CallerRow): AuthenticatedKey => ({
     environment: environmentId(row.environment_id),
     endpoints: setOf(endpointsOf(row)),
     models: setOf(modelsOf(row)),
-    requestsPerMinute: row.requests_per_minute ?? undefined
+    requestsPerMinute: row.requests_per_minute ?? undefined,
+    ...(row.tokens_per_minute !== null && { tokensPerMinute: row.tokens_per_minute }),
+    ...(isOrganizationLimited(row) && {
+      organizationLimits: {
+        requestsPerMinute: row.organization_requests_per_minute ?? undefined,
+        tokensPerMinute: row.organization_tokens_per_minute ?? undefined
+      }
+    })
   },
   expiresAtMillis: row.expires_at?.getTime() ?? Infinity,
   revoked: row.revoked_at !== null,
@@ -115,6 +130,7 @@ export const apiKeyOf = (row: KeyRow): ApiKey => ({
   endpoints: endpointsOf(row),
   models: modelsOf(row),
   requestsPerMinute: row.requests_per_minute ?? undefined,
+  tokensPerMinute: row.tokens_per_minute ?? undefined,
   createdAtMillis: row.created_at.getTime(),
   expiresAtMillis: row.expires_at?.getTime(),
   revokedAtMillis: row.revoked_at?.getTime()

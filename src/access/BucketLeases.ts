@@ -13,6 +13,7 @@ import { Cause, Clock, Duration, Effect, Exit, Fiber, Queue } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
 import { repeatInBackground } from "../observability/BackgroundTask.ts"
+import { describeCause } from "../observability/ErrorDescription.ts"
 import type { LeaseOrder, RateBucket } from "./RateBucket.ts"
 import { unitsPerToken } from "./RateBucket.ts"
 import type { RateBuckets } from "./RateBuckets.ts"
@@ -108,7 +109,10 @@ const makeLeases = Effect.fnUntraced(function* (buckets: RateBuckets, queue: Que
   const fail = Effect.fnUntraced(function* (asks: ReadonlyArray<Ask>, cause: Cause.Cause<unknown>) {
     for (const { bucket, order } of asks) bucket.keepDebt(order)
     if (!buckets.isolation.isAlone) {
-      yield* Effect.logWarning("The database does not answer; this gateway counts rate limits for itself", cause)
+      yield* Effect.annotateLogs(
+        Effect.logWarning("The database does not answer; this gateway counts rate limits for itself"),
+        { cause: describeCause(cause) }
+      )
     }
     buckets.isolation.isAlone = true
     buckets.wakeAll(now())
@@ -128,6 +132,7 @@ const makeLeases = Effect.fnUntraced(function* (buckets: RateBuckets, queue: Que
       if (row !== undefined) bucket.receive(order, { granted: row.granted, left: row.units }, now())
       bucket.isAsked = false
       bucket.wake(now())
+      if (bucket.hasTooMuch(now())) buckets.ask(bucket)
     }
   })
 
@@ -145,7 +150,10 @@ const makeLeases = Effect.fnUntraced(function* (buckets: RateBuckets, queue: Que
     return owed.length === 0 ? Effect.void : lease(owed)
   }).pipe(
     Effect.catchCause((cause) =>
-      Effect.logWarning("Leased parts of rate limits could not be given back; they will be refilled", cause)
+      Effect.annotateLogs(
+        Effect.logWarning("Leased parts of rate limits could not be given back; they will be refilled"),
+        { cause: describeCause(cause) }
+      )
     )
   )
 

@@ -6,6 +6,7 @@ import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 
+import type { RateLimitNumbers } from "../domain/Caller.ts"
 import { type OrganizationId, organizationId } from "../domain/Ids.ts"
 import type { JsonObject } from "../domain/JsonObject.ts"
 import { type Page, type PageRequest, pageOf } from "../domain/Page.ts"
@@ -17,6 +18,8 @@ import { AuditTrail } from "./AuditTrail.ts"
 export interface Organization {
   readonly id: OrganizationId
   readonly name: string
+  /** Of all its keys together. */
+  readonly limits: RateLimitNumbers
   readonly createdAtMillis: number
   readonly closedAtMillis: number | undefined
 }
@@ -25,6 +28,9 @@ export interface Organization {
 export interface OrganizationChange {
   readonly name?: string | undefined
   readonly closed?: boolean | undefined
+  /** `null` takes the limit away. */
+  readonly requestsPerMinute?: number | null | undefined
+  readonly tokensPerMinute?: number | null | undefined
 }
 
 export interface OrganizationFilter {
@@ -38,6 +44,8 @@ interface OrganizationRow {
   readonly name: string
   readonly created_at: Date
   readonly closed_at: Date | null
+  readonly requests_per_minute: number | null
+  readonly tokens_per_minute: number | null
 }
 
 /** A row with its columns as JSON, for the audit trail. */
@@ -96,7 +104,8 @@ export class Organizations extends Context.Service<
         return pageOf(page, rows.map(organizationOf), ({ id }) => id)
       })
 
-      const change = Effect.fnUntraced(function* (id: OrganizationId, { closed, name }: OrganizationChange) {
+      const change = Effect.fnUntraced(function* (id: OrganizationId, changed: OrganizationChange) {
+        const { closed, name } = changed
         const [before] = yield* orAccessUnavailable(sql<ChangedRow>`
           SELECT *, to_jsonb(organization) AS snapshot FROM organization WHERE id = ${id} FOR UPDATE`)
         if (before === undefined) return yield* notFound("organization")
@@ -104,7 +113,9 @@ export class Organizations extends Context.Service<
         const after = yield* orAccessUnavailable(sql<ChangedRow>`
           UPDATE organization SET
             name = ${name ?? before.name},
-            closed_at = CASE WHEN ${closed ?? before.closed_at !== null} THEN coalesce(closed_at, ${now}) END
+            closed_at = CASE WHEN ${closed ?? before.closed_at !== null} THEN coalesce(closed_at, ${now}) END,
+            requests_per_minute = ${givenOr(changed.requestsPerMinute, before.requests_per_minute)}::integer,
+            tokens_per_minute = ${givenOr(changed.tokensPerMinute, before.tokens_per_minute)}::integer
           WHERE id = ${id} RETURNING *, to_jsonb(organization) AS snapshot`).pipe(Effect.flatMap(firstRow))
         const snapshots = { before: before.snapshot, after: after.snapshot }
         return {
@@ -122,6 +133,8 @@ export class Organizations extends Context.Service<
   )
 }
 
+const givenOr = <A>(given: A | undefined, before: A): A => (given === undefined ? before : given)
+
 const actionOf = (before: OrganizationRow, after: OrganizationRow): string => {
   if (before.closed_at === null && after.closed_at !== null) return "organization.close"
   return before.closed_at !== null && after.closed_at === null ? "organization.reopen" : "organization.update"
@@ -130,6 +143,10 @@ const actionOf = (before: OrganizationRow, after: OrganizationRow): string => {
 const organizationOf = (row: OrganizationRow): Organization => ({
   id: organizationId(row.id),
   name: row.name,
+  limits: {
+    requestsPerMinute: row.requests_per_minute ?? undefined,
+    tokensPerMinute: row.tokens_per_minute ?? undefined
+  },
   createdAtMillis: row.created_at.getTime(),
   closedAtMillis: row.closed_at?.getTime()
 })

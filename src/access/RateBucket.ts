@@ -119,6 +119,15 @@ export class RateBucket {
     for (const waiter of waiters) waiter(nowMillis)
   }
 
+  /** Gives units back, or takes further ones whether they are there or not. */
+  correct(units: number, nowMillis: number): void {
+    if (this.isolation.isAlone) {
+      this.shared = Math.min(this.capacity, this.sharedNow(nowMillis) + units)
+      this.sharedAtMillis = nowMillis
+    } else this.held += units
+    this.spentNow = Math.max(0, this.spentNow - units)
+  }
+
   /** A request was refused, so what is known of the shared bucket should be renewed soon. */
   refuse(nowMillis: number): void {
     this.usedAtMillis = nowMillis
@@ -134,6 +143,11 @@ export class RateBucket {
   /** Whether there is something to tell the shared bucket, or to ask it, that no request waits for. */
   isStale(nowMillis: number): boolean {
     return this.hasRefused || this.held < 0 || this.surplus(nowMillis) > 0
+  }
+
+  /** Whether it leased more than it is going to need, as for a large request that was refused in the end. */
+  hasTooMuch(nowMillis: number): boolean {
+    return this.surplus(nowMillis) > 0
   }
 
   /** Whether nothing would be lost by forgetting this bucket: it is full, and the gateway has no part of it. */

@@ -1,8 +1,8 @@
 /**
- * Limits the requests per minute of each API key, with token buckets: a burst up to the limit passes, and further
- * requests pass as the bucket refills evenly over the minute. Gateways on one PostgreSQL share the buckets: each leases
- * a few tokens at a time, ahead of need, and a request only counts in memory. A gateway on the embedded engine has its
- * database for itself, and counts in memory alone.
+ * Limits the requests and the tokens per minute of API keys and of organizations, with token buckets: a burst up to the
+ * limit passes, and further requests pass as the bucket refills evenly over the minute. Gateways on one PostgreSQL
+ * share the buckets: each leases a few tokens at a time, ahead of need, and a request only counts in memory. A gateway
+ * on the embedded engine has its database for itself, and counts in memory alone.
  */
 import { Clock, Context, Data, Duration, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -11,25 +11,33 @@ import type { Caller } from "../domain/Caller.ts"
 import { repeatInBackground } from "../observability/BackgroundTask.ts"
 import { Database } from "../sql/Database.ts"
 import { shareBuckets } from "./BucketLeases.ts"
-import type { RateBucket } from "./RateBucket.ts"
-import { RateBuckets, takeOf } from "./RateBuckets.ts"
+import type { LimitedResource, RateBucket } from "./RateBucket.ts"
+import { RateBuckets, type Take, takeOf } from "./RateBuckets.ts"
 
 /** How often buckets that are full are forgotten, where no other gateway shares them. */
 const forgetInterval = Duration.minutes(1)
 
-/** The bucket of the key is empty. */
+/** A bucket of the key or of its organization is empty. */
 export class RateLimited extends Data.TaggedError("RateLimited")<{
   readonly limit: number
-  /** How long until the next request of this key will pass. */
+  readonly of: "key" | "organization"
+  readonly resource: LimitedResource
+  /** How long until a request like this can pass. */
   readonly retryAfter: Duration.Duration
 }> {}
 
-/** The values of the `x-ratelimit-*-requests` headers. */
+/** The values of the `x-ratelimit-*` headers, for the bucket in which least is left. */
 export interface RateLimitStatus {
   readonly limit: number
   readonly remaining: number
   /** Milliseconds until the bucket is full again. */
   readonly resetMillis: number
+}
+
+/** Tokens that count against the limits of a request as long as nobody knows how many it takes. */
+export interface HeldTokens {
+  /** Counts these in their place: gives back the others, or takes the further ones. */
+  readonly settle: (tokens: number) => Effect.Effect<void>
 }
 
 export interface RateLimitOptions {
@@ -45,6 +53,10 @@ export class RateLimits extends Context.Service<
      * has no part of the bucket at hand.
      */
     readonly consume: (caller: Caller) => Effect.Effect<RateLimitStatus, RateLimited>
+    /** Counts these tokens, at most the whole limit, until they are settled; or fails when a bucket is empty. */
+    readonly holdTokens: (caller: Caller, tokens: number) => Effect.Effect<HeldTokens, RateLimited>
+    /** What is left of the tokens of a caller for whom they are limited. */
+    readonly tokenStatus: (caller: Caller) => Effect.Effect<RateLimitStatus | undefined>
   }
 >()("tollgate/access/RateLimits") {
   /** Shares the limits with the other gateways, if there can be any. */
@@ -77,26 +89,82 @@ const make = Effect.fnUntraced(function* <R>(
   const buckets = new RateBuckets()
   yield* run(buckets)
 
-  const consume = (caller: Caller): Effect.Effect<RateLimitStatus, RateLimited> =>
-    Clock.clockWith((clock) => {
-      const now = clock.currentTimeMillisUnsafe()
-      const limit = caller.requestsPerMinute ?? options.requestsPerMinute
-      const bucket = buckets.of({ subject: caller.key, resource: "requests" }, limit, now)
-      const take = takeOf(bucket, 1)
-      return Effect.mapBoth(buckets.admit([take], now), {
-        onSuccess: () => statusOf(bucket, clock.currentTimeMillisUnsafe()),
-        onFailure: () => {
-          const retryMillis = bucket.retryMillis(take.units, clock.currentTimeMillisUnsafe())
-          return new RateLimited({ limit, retryAfter: Duration.millis(retryMillis) })
-        }
-      })
+  const bucketsOf = (caller: Caller, resource: LimitedResource, nowMillis: number): ReadonlyArray<RateBucket> => {
+    const { key, organization, organizationLimits: shared } = caller
+    const isOfRequests = resource === "requests"
+    const own = isOfRequests ? (caller.requestsPerMinute ?? options.requestsPerMinute) : caller.tokensPerMinute
+    const common = isOfRequests ? shared?.requestsPerMinute : shared?.tokensPerMinute
+    return [
+      ...(own === undefined ? [] : [buckets.of({ subject: key, resource }, own, nowMillis)]),
+      ...(common === undefined ? [] : [buckets.of({ subject: organization, resource }, common, nowMillis)])
+    ]
+  }
+
+  /** Takes from all of these buckets, each of which gives at most what it holds when it is full. */
+  const admit = (caller: Caller, takes: ReadonlyArray<Take>, clock: Clock.Clock): Effect.Effect<void, RateLimited> =>
+    Effect.mapError(buckets.admit(takes, clock.currentTimeMillisUnsafe()), (empty) => {
+      const units = takes.find(({ bucket }) => bucket === empty)?.units ?? 0
+      const retryMillis = empty.retryMillis(units, clock.currentTimeMillisUnsafe())
+      const { resource, subject } = empty.owner
+      const of = subject === caller.key ? "key" : "organization"
+      return new RateLimited({ limit: empty.limit, of, resource, retryAfter: Duration.millis(retryMillis) })
     })
 
-  return RateLimits.of({ consume })
+  const consume: RateLimits["Service"]["consume"] = (caller) =>
+    Clock.clockWith((clock) => {
+      const limiting = bucketsOf(caller, "requests", clock.currentTimeMillisUnsafe())
+      const takes = limiting.map((bucket) => takeOf(bucket, 1))
+      return Effect.map(admit(caller, takes, clock), () => statusOf(limiting, clock.currentTimeMillisUnsafe()))
+    })
+
+  const holdTokens: RateLimits["Service"]["holdTokens"] = (caller, tokens) =>
+    Clock.clockWith((clock) => {
+      const takes = bucketsOf(caller, "tokens", clock.currentTimeMillisUnsafe()).map((bucket) =>
+        takeOf(bucket, Math.min(tokens, bucket.limit))
+      )
+      const settle = (settled: number) =>
+        Effect.sync(() => {
+          const now = clock.currentTimeMillisUnsafe()
+          for (const { bucket, units } of takes) {
+            // A bucket that was full in the meantime may have been forgotten.
+            const current = buckets.of(bucket.owner, bucket.limit, now)
+            current.correct(units - takeOf(current, settled).units, now)
+          }
+        })
+      return Effect.as(admit(caller, takes, clock), { settle })
+    })
+
+  const tokenStatus: RateLimits["Service"]["tokenStatus"] = (caller) =>
+    Clock.clockWith((clock) => {
+      const now = clock.currentTimeMillisUnsafe()
+      const limiting = bucketsOf(caller, "tokens", now)
+      return Effect.succeed(limiting.length === 0 ? undefined : statusOf(limiting, now))
+    })
+
+  return RateLimits.of({ consume, holdTokens, tokenStatus })
 })
 
-const statusOf = (bucket: RateBucket, nowMillis: number): RateLimitStatus => ({
-  limit: bucket.limit,
-  remaining: bucket.remaining(nowMillis),
-  resetMillis: bucket.resetMillis(nowMillis)
-})
+/** The status of the bucket in which least is left. */
+const statusOf = (buckets: ReadonlyArray<RateBucket>, nowMillis: number): RateLimitStatus => {
+  const [status] = buckets
+    .map((bucket) => ({
+      limit: bucket.limit,
+      remaining: bucket.remaining(nowMillis),
+      resetMillis: bucket.resetMillis(nowMillis)
+    }))
+    .toSorted((a, b) => a.remaining - b.remaining)
+  if (status === undefined) throw new Error("requests of every caller are limited")
+  return status
+}
+
+/** Whether this caller's tokens are limited. */
+export const hasTokenLimit = ({ organizationLimits, tokensPerMinute }: Caller): boolean =>
+  tokensPerMinute !== undefined || organizationLimits?.tokensPerMinute !== undefined
+
+/** Names the limit, its value, and when to try again. */
+export const rateLimitMessage = ({ limit, of, resource, retryAfter }: RateLimited): string => {
+  const subject = of === "key" ? "This API key" : "All API keys of this organization together"
+  const what = resource === "requests" ? `make ${limit} requests` : `use ${limit} tokens`
+  const seconds = Math.ceil(Duration.toSeconds(retryAfter))
+  return `${subject} may ${what} per minute; try again in ${seconds} ${seconds === 1 ? "second" : "seconds"}`
+}

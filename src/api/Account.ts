@@ -19,6 +19,11 @@ export const KeyFacts = Schema.Struct({
     description: "The models that the key may use; null: every one."
   }),
   requests_per_minute: Schema.Int,
+  tokens_per_minute: Schema.NullOr(Schema.Int).annotate({ description: "Of prompts and answers; null: no limit." }),
+  organization_limits: Schema.Struct({
+    requests_per_minute: Schema.NullOr(Schema.Int),
+    tokens_per_minute: Schema.NullOr(Schema.Int)
+  }).annotate({ description: "The limits of all keys of the organization together; null: no limit." }),
   created_at: Schema.Int.annotate({ description: "Seconds since 1970." }),
   expires_at: Schema.NullOr(Schema.Int).annotate({ description: "Seconds since 1970; null: never." })
 }).annotate({ identifier: "Key" })

@@ -6,6 +6,12 @@ export const endpointNames = ["chat.completions", "audio.transcriptions"] as con
 /** A name that an endpoint allowlist may contain. */
 export type EndpointName = (typeof endpointNames)[number]
 
+/** Limits by the minute. What is absent is not limited. */
+export interface RateLimitNumbers {
+  readonly requestsPerMinute?: number | undefined
+  readonly tokensPerMinute?: number | undefined
+}
+
 export interface Caller {
   readonly key: ApiKeyId
   readonly organization: OrganizationId
@@ -17,4 +23,8 @@ export interface Caller {
   readonly models: ReadonlySet<ModelId> | undefined
   /** `undefined` means that the gateway's default applies. */
   readonly requestsPerMinute: number | undefined
+  /** Of prompts and answers. Absent where there is no limit. */
+  readonly tokensPerMinute?: number | undefined
+  /** The limits of all keys of the organization together. */
+  readonly organizationLimits?: RateLimitNumbers | undefined
 }

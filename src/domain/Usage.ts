@@ -38,6 +38,9 @@ export const none: Usage = {
 export const promptTokens = (usage: Usage): number =>
   usage.input + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h + usage.audioInput
 
+/** All tokens, of the prompt and of the output. */
+export const totalTokens = (usage: Usage): number => promptTokens(usage) + usage.output
+
 /** The `cache_write_tokens` of an answer. */
 export const cacheWriteTokens = (usage: Usage): number => usage.cacheWrite5m + usage.cacheWrite1h
 

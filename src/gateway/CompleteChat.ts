@@ -1,6 +1,7 @@
 /**
  * The life of a chat request. HTTP authenticates the caller, applies the rate limit and decodes the body; what follows
- * is here: normalise the reasoning fields, choose candidates, hold credit, dispatch, meter, settle, answer, log.
+ * is here: normalise the reasoning fields, choose candidates, limit the tokens, hold credit, dispatch, meter, settle,
+ * answer, log.
  *
  * The hold belongs to the scope of the request: however the request ends, closing the scope without a charge refunds
  * it.
@@ -21,7 +22,8 @@ import {
   type DefaultOutputTokens,
   estimate,
   estimateLikely,
-  type Expectation
+  type Expectation,
+  expectedTokens
 } from "../ledger/Pricing.ts"
 import { makeLimitedLog } from "../observability/LimitedLog.ts"
 import { type ChatDispatch, Dispatch } from "../providers/dispatch/Dispatch.ts"
@@ -32,6 +34,7 @@ import type { ChatCall, ChatInput } from "./ChatCall.ts"
 import { type TargetChoice, ChooseTargets } from "./ChooseTargets.ts"
 import { creditHolder } from "./CreditHold.ts"
 import { errorFromExhausted } from "./ErrorMapping.ts"
+import { tokenLimiter } from "./LimitTokens.ts"
 import { Meter } from "./Meter.ts"
 import { receiptOpener, type RequestFacts } from "./ReceiptDraft.ts"
 import { type DrainSignal, meteredStream, settle, type Settlement, type StreamItem } from "./Settlement.ts"
@@ -86,6 +89,7 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
   const ledger = yield* CreditLedger
   const dispatch = yield* Dispatch
   const openReceipt = yield* receiptOpener
+  const limitTokens = yield* tokenLimiter
   const write = makeLimitedLog()
   const takeHold = creditHolder(ledger, write)
   const learned = new LearnedOutput()
@@ -101,6 +105,7 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
       const choice = yield* candidates.choose(call, asked)
       receipt.recordRouting(choice)
       const expectation = expectationOf(asked, choice)
+      yield* limitTokens(call.caller, receipt, () => expectedTokens(expectation, defaultOutputTokens))
       const kindAt = kindOf(call, asked)
       const likely = learned.expected(kindAt(choice.targets[0].model.id))
       const holdOptions = holdOptionsOf(call, { expectation, likely }, defaultOutputTokens)
@@ -179,6 +184,7 @@ const holdOptionsOf = (
   }
 })
 
+/** What the first candidate is expected to take. */
 const expectationOf = (request: ChatRequest, { promptTokens, targets }: TargetChoice): Expectation => {
   const { endpoint } = targets[0]
   return {

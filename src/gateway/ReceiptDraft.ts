@@ -58,11 +58,12 @@ export class ReceiptDraft {
   private adjusted: ReadonlyArray<string> = []
   private hold: Picodollars = zero
   private cost: Picodollars = zero
-  private metered: MeteredUsage | undefined = undefined
   private firstOutputMillis: number | undefined = undefined
   private outcome: string | undefined = undefined
   private readonly record: RequestLog["Service"]["record"]
   private readonly access: AccessRecord | undefined
+  /** What this try of the request took. */
+  metered: MeteredUsage | undefined = undefined
   isFiled = false
 
   constructor(

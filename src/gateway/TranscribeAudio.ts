@@ -11,8 +11,9 @@ import { costOf } from "../catalog/Price.ts"
 import type { Caller } from "../domain/Caller.ts"
 import type { RequestId } from "../domain/Ids.ts"
 import type { AudioLength, Transcript, TranscriptionRequest } from "../domain/Transcription.ts"
+import { totalTokens } from "../domain/Usage.ts"
 import { CreditLedger, type Hold } from "../ledger/CreditLedger.ts"
-import { billedUsage, estimateTranscription } from "../ledger/TranscriptionPricing.ts"
+import { billedUsage, estimateTranscription, expectedUsage } from "../ledger/TranscriptionPricing.ts"
 import { makeLimitedLog } from "../observability/LimitedLog.ts"
 import { Dispatch } from "../providers/dispatch/Dispatch.ts"
 import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
@@ -22,6 +23,7 @@ import { type ChargedUsage, chargeRequest } from "./Charging.ts"
 import type { TranscriptionTargets } from "./ChooseTranscriptionTargets.ts"
 import { creditHolder } from "./CreditHold.ts"
 import { errorFromExhausted } from "./ErrorMapping.ts"
+import { tokenLimiter } from "./LimitTokens.ts"
 import { type ReceiptDraft, receiptOpener, type RequestFacts } from "./ReceiptDraft.ts"
 
 /** A transcription request whose form was read and checked. */
@@ -64,6 +66,7 @@ const make = Effect.gen(function* () {
   const ledger = yield* CreditLedger
   const dispatch = yield* Dispatch
   const openReceipt = yield* receiptOpener
+  const limitTokens = yield* tokenLimiter
   const takeHold = creditHolder(ledger, makeLimitedLog())
 
   /** Holds what the first candidate costs for audio of this length. */
@@ -90,7 +93,9 @@ const make = Effect.gen(function* () {
       const adjustments = adjustmentsAt(call.request)
       // Those that take every option come first.
       const targets = Arr.sortWith(yield* allowedTargets(call), (target) => adjustments(target).length, Order.Number)
-      const hold = yield* holdCredit(call, targets[0])
+      const [first] = targets
+      yield* limitTokens(call.caller, receipt, () => totalTokens(expectedUsage(first.endpoint, call.request)))
+      const hold = yield* holdCredit(call, first)
       receipt.recordHold(hold.amount)
       const answer = yield* dispatch.transcribe({ held: hold.request, request: call.request, targets }).pipe(
         Effect.tapError(({ attempts }) => Effect.sync(() => receipt.recordAttempts(attempts))),

@@ -69,6 +69,10 @@ export const affordableOutput = (
   return tokens < Math.min(expected, shortAnswerTokens) ? undefined : tokens
 }
 
+/** The whole prompt, and all the output that is expected. */
+export const expectedTokens = (expectation: Expectation, defaults: DefaultOutputTokens): number =>
+  expectation.promptTokens + expectedOutput(expectation, defaults)
+
 const expectedOutput = (
   { maxOutputTokens, modelMaxOutputTokens, tier }: Expectation,
   defaults: DefaultOutputTokens

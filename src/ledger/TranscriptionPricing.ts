@@ -23,10 +23,11 @@ export type PricedEndpoint = Pick<Endpoint, "maxOutputTokens" | "price" | "proto
 
 /** The amount to hold before the provider is called. */
 export const estimateTranscription = (endpoint: PricedEndpoint, request: TranscriptionRequest): Picodollars =>
-  costOf(endpoint.price, {
-    ...derivedUsage(endpoint, request, Math.ceil((request.length.millis * tokensPerSpokenSecond) / 1_000)),
-    ...billedTime(endpoint, request)
-  })
+  costOf(endpoint.price, { ...expectedUsage(endpoint, request), ...billedTime(endpoint, request) })
+
+/** What audio of this length is expected to take. */
+export const expectedUsage = (endpoint: PricedEndpoint, request: TranscriptionRequest): Usage =>
+  derivedUsage(endpoint, request, Math.ceil((request.length.millis * tokensPerSpokenSecond) / 1_000))
 
 /** What the endpoint that answered used, including the time if it is priced by time. */
 export const billedUsage = (

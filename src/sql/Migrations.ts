@@ -20,6 +20,7 @@ import { administrationMigration } from "./migrations/0009_administration.ts"
 import { rejectedChargesMigration } from "./migrations/0010_rejected_charges.ts"
 import { adjustedAnswersMigration } from "./migrations/0011_adjusted_answers.ts"
 import { rateBucketsMigration } from "./migrations/0012_rate_buckets.ts"
+import { rateLimitsMigration } from "./migrations/0013_rate_limits.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -33,7 +34,8 @@ export const migrations = {
   "0009_administration": administrationMigration,
   "0010_rejected_charges": rejectedChargesMigration,
   "0011_adjusted_answers": adjustedAnswersMigration,
-  "0012_rate_buckets": rateBucketsMigration
+  "0012_rate_buckets": rateBucketsMigration,
+  "0013_rate_limits": rateLimitsMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */

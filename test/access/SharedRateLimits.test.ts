@@ -133,6 +133,28 @@ describeOnEngines(
       ).pipe(Effect.scoped)
     )
 
+    it.effect("count tokens on all gateways, also those that were used beyond what was held", () =>
+      withManualTime((pass) =>
+        Effect.gen(function* () {
+          const [one, other] = [yield* startGateway, yield* startGateway]
+          const caller = { ...newCaller(600), tokensPerMinute: 60_000 }
+          const held = yield* one.holdTokens(caller, 30_000)
+          yield* held.settle(90_000)
+          // The debt reaches the shared bucket in the background.
+          const left = Effect.map(
+            Effect.andThen(Effect.ignore(other.holdTokens(caller, 60_000)), other.tokenStatus(caller)),
+            (status) => status?.remaining
+          )
+          yield* eventually(left, 0)
+          yield* pass("10 seconds")
+          assert.isTrue(yield* Effect.isFailure(other.holdTokens(caller, 10_000)))
+          yield* pass("50 seconds")
+          yield* pass("50 seconds")
+          assert.isTrue(yield* Effect.isSuccess(other.holdTokens(caller, 10_000)))
+        })
+      ).pipe(Effect.scoped)
+    )
+
     it.effect("are counted in memory, with few statements outside of the requests", () =>
       withManualTime(() =>
         Effect.gen(function* () {

@@ -2,6 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Latch, Layer, Stream } from "effect"
 
+import { RateLimits } from "../../src/access/RateLimits.ts"
 import { Catalog } from "../../src/catalog/Catalog.ts"
 import type { CompletionEvent } from "../../src/domain/Completion.ts"
 import type { ChatRequest } from "../../src/domain/Conversation.ts"
@@ -117,7 +118,8 @@ const withServices = <A, E, R>(effect: (seen: Seen) => Effect.Effect<A, E, R>, o
       settling: Effect.void,
       ...options
     }
-    const layer = useCases.pipe(Layer.provide(services(seen, answering)))
+    const limits = RateLimits.layerMemory({ requestsPerMinute: 600 })
+    const layer = useCases.pipe(Layer.provide(services(seen, answering)), Layer.provide(limits))
     return Effect.provide(effect(seen), layer)
   })
 

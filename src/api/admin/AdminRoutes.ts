@@ -85,6 +85,9 @@ export const BooleanText = Schema.Literals(["true", "false"])
 /** A point in time on the wire, such as `2026-11-22T09:30:00.000Z`. */
 export const Time = Schema.DateTimeUtcFromString.annotate({ description: "ISO 8601." })
 
+export const RequestsPerMinute = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10_000_000 }))
+export const TokensPerMinute = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000_000 }))
+
 /** A name that people give: 1 to 200 characters that are not only white space. */
 export const Name = Schema.String.check(
   Schema.makeFilter((text) => text.trim() !== "" && [...text].length <= 200, {

@@ -10,9 +10,11 @@ import {
   listOf,
   Name,
   PageQuery,
+  RequestsPerMinute,
   RequestValidation,
   strictBodies,
-  Time
+  Time,
+  TokensPerMinute
 } from "./AdminRoutes.ts"
 
 const maxAllowlist = 1_000
@@ -22,9 +24,6 @@ const Endpoints = Schema.Array(Schema.Literals(endpointNames)).annotate({
 const Models = Schema.Array(ModelId)
   .check(Schema.isMaxLength(maxAllowlist))
   .annotate({ description: "The models that the key may use; null allows every one." })
-const RequestsPerMinute = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10_000_000 })).annotate({
-  description: "null: the limit of the gateway, `RATE_LIMIT_RPM`."
-})
 const Label = Schema.String.check(Schema.isMaxLength(1_000)).annotate({
   description: "A note, such as who has the key."
 })
@@ -41,6 +40,7 @@ const keyMembers = {
   endpoints: Schema.NullOr(Endpoints),
   models: Schema.NullOr(Schema.Array(Schema.String)),
   requests_per_minute: Schema.NullOr(Schema.Int),
+  tokens_per_minute: Schema.NullOr(Schema.Int),
   created_at: Time,
   expires_at: Schema.NullOr(Time),
   revoked_at: Schema.NullOr(Time)
@@ -58,7 +58,12 @@ const keyOptions = {
   label: Schema.optionalKey(Schema.NullOr(Label)),
   endpoints: Schema.optionalKey(Schema.NullOr(Endpoints)),
   models: Schema.optionalKey(Schema.NullOr(Models)),
-  requests_per_minute: Schema.optionalKey(Schema.NullOr(RequestsPerMinute)),
+  requests_per_minute: Schema.optionalKey(
+    Schema.NullOr(RequestsPerMinute.annotate({ description: "null: the limit of the gateway, `RATE_LIMIT_RPM`." }))
+  ),
+  tokens_per_minute: Schema.optionalKey(
+    Schema.NullOr(TokensPerMinute.annotate({ description: "Of prompts and answers; null: no limit." }))
+  ),
   expires_at: Schema.optionalKey(Schema.NullOr(Time))
 }
 

@@ -9,15 +9,19 @@ import {
   listOf,
   Name,
   PageQuery,
+  RequestsPerMinute,
   RequestValidation,
   strictBodies,
-  Time
+  Time,
+  TokensPerMinute
 } from "./AdminRoutes.ts"
 
 export const OrganizationBody = Schema.Struct({
   object: Schema.Literal("organization"),
   id: OrganizationId,
   name: Schema.String,
+  requests_per_minute: Schema.NullOr(Schema.Int).annotate({ description: "Of all its keys together; null: no limit." }),
+  tokens_per_minute: Schema.NullOr(Schema.Int).annotate({ description: "Of all its keys together; null: no limit." }),
   created_at: Time,
   closed_at: Schema.NullOr(Time).annotate({ description: "From then on none of its keys is valid." })
 }).annotate({ identifier: "Organization" })
@@ -38,6 +42,13 @@ export const EnvironmentBody = Schema.Struct({
   name: Schema.String,
   created_at: Time
 }).annotate({ identifier: "Environment" })
+
+const OrganizationPatch = Schema.Struct({
+  name: Schema.optionalKey(Name),
+  closed: Schema.optionalKey(Schema.Boolean),
+  requests_per_minute: Schema.optionalKey(Schema.NullOr(RequestsPerMinute)),
+  tokens_per_minute: Schema.optionalKey(Schema.NullOr(TokensPerMinute))
+})
 
 const NamePayload = Schema.Struct({ name: Name })
 const summary = (text: string) => OpenApi.annotations({ summary: text })
@@ -63,9 +74,9 @@ export const TenantRoutes = HttpApiGroup.make("tenants")
     }).annotateMerge(summary("One organization")),
     HttpApiEndpoint.patch("updateOrganization", organizationPath, {
       params: { id: OrganizationId },
-      payload: Schema.Struct({ name: Schema.optionalKey(Name), closed: Schema.optionalKey(Schema.Boolean) }),
+      payload: OrganizationPatch,
       success: OrganizationBody
-    }).annotateMerge(summary("Rename, close or reopen an organization")),
+    }).annotateMerge(summary("Rename, limit, close or reopen an organization")),
     HttpApiEndpoint.get("listProjects", `${organizationPath}/projects`, {
       params: { id: OrganizationId },
       query: PageQuery,

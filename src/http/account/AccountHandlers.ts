@@ -6,6 +6,7 @@ import type { ApiKey } from "../../access/ApiKeyRow.ts"
 import { ApiKeys } from "../../access/ApiKeys.ts"
 import type { KeyFacts } from "../../api/Account.ts"
 import { Api, CurrentCaller } from "../../api/Api.ts"
+import type { RateLimitNumbers } from "../../domain/Caller.ts"
 import { toUsd } from "../../domain/Money.ts"
 import { CreditLedger } from "../../ledger/CreditLedger.ts"
 
@@ -23,8 +24,9 @@ export const accountHandlersLayer = ({ requestsPerMinute }: AccountOptions) =>
         .handle(
           "key",
           Effect.fnUntraced(function* () {
-            const { key, organization } = yield* CurrentCaller
-            return keyFacts(yield* Effect.orDie(keys.get({ id: key, organization })), requestsPerMinute)
+            const caller = yield* CurrentCaller
+            const key = yield* Effect.orDie(keys.get({ id: caller.key, organization: caller.organization }))
+            return keyFacts(key, caller.organizationLimits, requestsPerMinute)
           })
         )
         .handle(
@@ -40,7 +42,7 @@ export const accountHandlersLayer = ({ requestsPerMinute }: AccountOptions) =>
 
 const seconds = (millis: number): number => Math.floor(millis / 1_000)
 
-const keyFacts = (key: ApiKey, defaultLimit: number): typeof KeyFacts.Type => ({
+const keyFacts = (key: ApiKey, limits: RateLimitNumbers | undefined, defaultLimit: number): typeof KeyFacts.Type => ({
   object: "key",
   id: key.id,
   name: key.name,
@@ -52,6 +54,11 @@ const keyFacts = (key: ApiKey, defaultLimit: number): typeof KeyFacts.Type => ({
   endpoints: key.endpoints ?? null,
   models: key.models ?? null,
   requests_per_minute: key.requestsPerMinute ?? defaultLimit,
+  tokens_per_minute: key.tokensPerMinute ?? null,
+  organization_limits: {
+    requests_per_minute: limits?.requestsPerMinute ?? null,
+    tokens_per_minute: limits?.tokensPerMinute ?? null
+  },
   created_at: seconds(key.createdAtMillis),
   expires_at: key.expiresAtMillis === undefined ? null : seconds(key.expiresAtMillis)
 })

@@ -69,6 +69,7 @@ const changeOfOptions = (options: Options) => ({
   endpoints: options.endpoints,
   models: options.models,
   requestsPerMinute: options.requests_per_minute,
+  tokensPerMinute: options.tokens_per_minute,
   expiresAtMillis: options.expires_at && millisOf(options.expires_at)
 })
 
@@ -84,6 +85,7 @@ const keyBody = (key: ApiKey): typeof ApiKeyBody.Type => ({
   endpoints: key.endpoints ?? null,
   models: key.models ?? null,
   requests_per_minute: key.requestsPerMinute ?? null,
+  tokens_per_minute: key.tokensPerMinute ?? null,
   created_at: timeOf(key.createdAtMillis),
   expires_at: timeOrNull(key.expiresAtMillis),
   revoked_at: timeOrNull(key.revokedAtMillis)

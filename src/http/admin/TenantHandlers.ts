@@ -32,7 +32,14 @@ export const tenantHandlersLayer = HttpApiBuilder.group(Api, "tenants", (handler
         organizations.get(params.id).pipe(Effect.map(organizationBody), orAdminError)
       )
       .handle("updateOrganization", ({ params, payload }) =>
-        organizations.update(params.id, payload).pipe(Effect.map(organizationBody), orAdminError)
+        organizations
+          .update(params.id, {
+            name: payload.name,
+            closed: payload.closed,
+            requestsPerMinute: payload.requests_per_minute,
+            tokensPerMinute: payload.tokens_per_minute
+          })
+          .pipe(Effect.map(organizationBody), orAdminError)
       )
       .handle("listProjects", ({ params, query }) =>
         projects.list(params.id, pageRequestOf(query)).pipe(
@@ -65,6 +72,8 @@ const organizationBody = (organization: Organization): typeof OrganizationBody.T
   object: "organization",
   id: organization.id,
   name: organization.name,
+  requests_per_minute: organization.limits.requestsPerMinute ?? null,
+  tokens_per_minute: organization.limits.tokensPerMinute ?? null,
   created_at: timeOf(organization.createdAtMillis),
   closed_at: timeOrNull(organization.closedAtMillis)
 })

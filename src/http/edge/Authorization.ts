@@ -5,7 +5,8 @@
 import { Context, Duration, Effect, Layer, References } from "effect"
 
 import { ApiKeys } from "../../access/ApiKeys.ts"
-import { RateLimits, type RateLimitStatus } from "../../access/RateLimits.ts"
+import type { LimitedResource } from "../../access/RateBucket.ts"
+import { hasTokenLimit, rateLimitMessage, RateLimits, type RateLimitStatus } from "../../access/RateLimits.ts"
 import { Authorization, CurrentCaller } from "../../api/Api.ts"
 import { EndpointNotAllowed, InternalError, RateLimitExceeded, Unauthorized } from "../../api/Errors.ts"
 import { type Caller, endpointNames } from "../../domain/Caller.ts"
@@ -22,20 +23,29 @@ export const authorizationLayer = Layer.effect(
     const limits = yield* RateLimits
     const write = makeLimitedLog()
 
+    /** What is left of the tokens is read when the response begins: by then the request has taken its own. */
+    const addTokenHeaders = (caller: Caller) =>
+      ResponseHeaders.addHeadersLater(
+        Effect.map(limits.tokenStatus(caller), (status) => (status ? rateLimitHeaders("tokens", status) : {}))
+      )
+
     const limitRate = Effect.fnUntraced(function* (caller: Caller) {
-      const status = yield* limits
-        .consume(caller)
-        .pipe(
-          Effect.catchTag("RateLimited", ({ limit, retryAfter }) =>
-            Effect.andThen(
-              ResponseHeaders.addHeaders(
-                rateLimitHeaders({ limit, remaining: 0, resetMillis: Duration.toMillis(retryAfter) })
-              ),
-              Effect.fail(RateLimitExceeded.of(`This API key may make ${limit} requests per minute`, retryAfter))
-            )
+      const status = yield* limits.consume(caller).pipe(
+        Effect.catchTag("RateLimited", (limited) =>
+          Effect.andThen(
+            ResponseHeaders.addHeaders(
+              rateLimitHeaders("requests", {
+                limit: limited.limit,
+                remaining: 0,
+                resetMillis: Duration.toMillis(limited.retryAfter)
+              })
+            ),
+            Effect.fail(RateLimitExceeded.of(rateLimitMessage(limited), limited.retryAfter))
           )
         )
-      yield* ResponseHeaders.addHeaders(rateLimitHeaders(status))
+      )
+      yield* ResponseHeaders.addHeaders(rateLimitHeaders("requests", status))
+      if (hasTokenLimit(caller)) yield* addTokenHeaders(caller)
     })
 
     return Authorization.of({
@@ -72,10 +82,10 @@ const aboutCaller = (caller: Caller, access: AccessRecord | undefined) =>
     })
   )
 
-const rateLimitHeaders = (status: RateLimitStatus): Record<string, string> => ({
-  "x-ratelimit-limit-requests": String(status.limit),
-  "x-ratelimit-remaining-requests": String(status.remaining),
-  "x-ratelimit-reset-requests": durationText(status.resetMillis)
+const rateLimitHeaders = (resource: LimitedResource, status: RateLimitStatus): Record<string, string> => ({
+  [`x-ratelimit-limit-${resource}`]: String(status.limit),
+  [`x-ratelimit-remaining-${resource}`]: String(status.remaining),
+  [`x-ratelimit-reset-${resource}`]: durationText(status.resetMillis)
 })
 
 /** A duration in the format that OpenAI uses in these headers: `120ms`, `6s`, `1m2s`. */

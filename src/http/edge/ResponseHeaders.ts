@@ -13,6 +13,12 @@ export const addHeaders = (headers: Record<string, string>) =>
     Effect.succeed(HttpServerResponse.setHeaders(response, headers))
   )
 
+/** Adds headers that are not known before the response begins. */
+export const addHeadersLater = (headers: Effect.Effect<Record<string, string>>) =>
+  HttpEffect.appendPreResponseHandler((_request, response) =>
+    Effect.map(headers, (added) => HttpServerResponse.setHeaders(response, added))
+  )
+
 /** Names the parameters that the model did not get as they were asked for, if there are any. */
 export const adjustedHeader = (serviceName: string, adjusted: string | undefined): Record<string, string> =>
   adjusted === undefined ? {} : { [`x-${serviceName}-adjusted`]: adjusted }

@@ -30,14 +30,17 @@ const headerMeanings = {
   "x-ratelimit-limit-requests": "How many requests a minute the key may make.",
   "x-ratelimit-remaining-requests": "How many requests the key may make now.",
   "x-ratelimit-reset-requests": "How long until the whole limit is available, such as `6s`.",
+  "x-ratelimit-limit-tokens": "How many tokens a minute may be used. Only where tokens are limited.",
+  "x-ratelimit-remaining-tokens": "How many tokens may be used now.",
+  "x-ratelimit-reset-tokens": "How long until the whole limit is available, such as `6s`.",
   "idempotent-replayed": "`true` on the recorded answer of an earlier request with the same `Idempotency-Key`."
 } as const
 type HeaderName = keyof typeof headerMeanings
 
 const headerReference = (name: HeaderName): [string, OpenApiHeader] => [name, { $ref: `#/components/headers/${name}` }]
 
-const rateLimitHeaders = ["limit", "remaining", "reset"].map(
-  (what) => `x-ratelimit-${what}-requests` as Extract<HeaderName, `x-ratelimit-${string}`>
+const rateLimitHeaders = (["requests", "tokens"] as const).flatMap((resource) =>
+  (["limit", "remaining", "reset"] as const).map((what) => `x-ratelimit-${what}-${resource}` as const)
 )
 
 /** The headers that the edge adds to a response with this status. */
