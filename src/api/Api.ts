@@ -15,6 +15,7 @@ import {
 
 import type { Caller } from "../domain/Caller.ts"
 import { Credits, KeyFacts } from "./Account.ts"
+import { CatalogRoutes } from "./admin/CatalogRoutes.ts"
 import { CreditRoutes } from "./admin/Credit.ts"
 import { ApiKeyRoutes, OperatorRoutes } from "./admin/Keys.ts"
 import { TenantRoutes } from "./admin/Tenants.ts"
@@ -223,7 +224,7 @@ export const documentPaths = {
 /** The definition of all endpoints. */
 export class Api extends HttpApi.make("tollgate")
   .add(Chat, Audio, Models, Generations, Account, Health)
-  .add(TenantRoutes, ApiKeyRoutes, CreditRoutes, OperatorRoutes)
+  .add(TenantRoutes, ApiKeyRoutes, CreditRoutes, OperatorRoutes, CatalogRoutes)
   .annotateMerge(
     OpenApi.annotations({
       title: "Tollgate",

@@ -41,6 +41,8 @@ export class Catalog extends Context.Service<
     readonly account: (provider: ProviderId) => ProviderAccount | undefined
     /** The ids of all models of the catalog, served or not. */
     readonly known: ReadonlyArray<ModelId>
+    /** The whole catalog, with models and providers that are not served. */
+    readonly data: CatalogData
   }
 >()("tollgate/catalog/Catalog") {
   static readonly layer = <E = never>(sources: CatalogSources<E>): Layer.Layer<Catalog, CatalogError | E> =>
@@ -90,9 +92,10 @@ const withOptionalKey = (account: ProviderAccount): ProviderAccount =>
 
 /** The catalog that is served with these accounts. */
 export const servedCatalog = (
-  { models, providers }: CatalogData,
+  data: CatalogData,
   accounts: ReadonlyMap<ProviderId, ProviderAccount>
 ): Catalog["Service"] => {
+  const { models, providers } = data
   const known = [...models.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
   const served = new Map<string, Model>()
   for (const model of known) {
@@ -117,7 +120,8 @@ export const servedCatalog = (
       return unserved === undefined ? { _tag: "Unknown" } : { _tag: "Unserved", variables: variablesOf(unserved) }
     },
     account: (provider) => accounts.get(provider),
-    known: known.map((model) => model.id)
+    known: known.map((model) => model.id),
+    data
   }
 }
 

@@ -67,6 +67,9 @@ const policies = {
 /** What may follow this failure. It depends on the reason alone. */
 export const policyOf = (failure: Failure): FailurePolicy => policies[failure.reason._tag]
 
+/** What reports call a failure: the kind of a transient one, and the reason of any other. */
+export const failureClass = ({ reason }: Failure): string => (reason._tag === "Transient" ? reason.kind : reason._tag)
+
 /** True when the provider limits our rate, whatever words it has for that. */
 export const isRateLimit = ({ reason, status }: Failure): boolean =>
   reason._tag === "Transient" && (reason.kind === "rate_limited" || status === 429)

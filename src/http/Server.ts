@@ -9,6 +9,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../api/Api.ts"
 import { accountHandlersLayer, type AccountOptions } from "./account/AccountHandlers.ts"
 import { adminAuthorizationLayer, requestValidationLayer } from "./admin/AdminAuthorizationLayer.ts"
+import { catalogHandlersLayer } from "./admin/CatalogHandlers.ts"
 import { creditHandlersLayer } from "./admin/CreditHandlers.ts"
 import { keyHandlersLayer } from "./admin/KeyHandlers.ts"
 import { operatorHandlersLayer } from "./admin/OperatorHandlers.ts"
@@ -33,7 +34,8 @@ export const adminHandlersLayer = Layer.mergeAll(
   tenantHandlersLayer,
   keyHandlersLayer,
   creditHandlersLayer,
-  operatorHandlersLayer
+  operatorHandlersLayer,
+  catalogHandlersLayer
 ).pipe(Layer.provide(adminAuthorizationLayer), Layer.provide(requestValidationLayer))
 
 /** Serves every route on `socket`, which opens once all routes are ready: every connection it accepts is answered. */

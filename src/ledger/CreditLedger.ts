@@ -69,6 +69,8 @@ interface GrantOptions {
 export class CreditLedger extends Context.Service<
   CreditLedger,
   {
+    /** The id of this process, under which its holds are stored. Every start has its own. */
+    readonly gateway: Effect.Effect<string>
     /** Holds `amount`, or what `reduce` makes of it. Closing the scope without `settle` refunds it. */
     readonly hold: (options: HoldOptions) => Effect.Effect<Hold, LedgerError, Scope.Scope>
     /** Adds credit, and opens the account if there is none. Idempotent: `false` if this payment was booked before. */
@@ -144,7 +146,7 @@ export class CreditLedger extends Context.Service<
           : { available: picodollars(account.balance), held: picodollars(account.held) }
       })
 
-      return CreditLedger.of({ hold, grant, balance })
+      return CreditLedger.of({ gateway: Effect.succeed(gateway), hold, grant, balance })
     })
   )
 }

@@ -19,6 +19,7 @@ const totalsOf = (models: ReadonlyArray<Model>): ReplayTotals => {
     version: "v1",
     models,
     known: models.map(({ id }) => id),
+    data: { providers: new Map(), models: new Map() },
     account: () => undefined,
     lookup: (id) => {
       const model = models.find((known) => known.id === id)

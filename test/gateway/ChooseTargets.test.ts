@@ -37,6 +37,7 @@ const choose = (setting: Setting, input: Partial<ChatInput> = {}, allowed?: Read
       version: "v1",
       models: setting.models,
       known: [],
+      data: { providers: new Map(), models: new Map() },
       account: () => undefined,
       lookup: (id) => {
         const model = setting.models.find((known) => known.id === id)

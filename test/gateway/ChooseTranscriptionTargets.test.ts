@@ -18,6 +18,7 @@ const resolve = (name: string | undefined, options: { models?: ReadonlyArray<Mod
     version: "v1",
     models,
     known: [],
+    data: { providers: new Map(), models: new Map() },
     account: () => undefined,
     lookup: (id) => {
       const model = models.find((known) => known.id === id)

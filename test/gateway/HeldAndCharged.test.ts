@@ -66,6 +66,7 @@ const services = (seen: Seen, { events, settling, transcript }: Answering) => {
       version: "v1",
       models: [],
       known: [],
+      data: { providers: new Map(), models: new Map() },
       lookup: () => ({ _tag: "Unknown" }),
       account: () => undefined
     }),

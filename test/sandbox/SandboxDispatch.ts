@@ -24,6 +24,7 @@ const catalogOf = (protocolOf: ProtocolOf) =>
         version: "test",
         models: [],
         known: [],
+        data: { providers: new Map(), models: new Map() },
         lookup: () => ({ _tag: "Unknown" }),
         account: (provider) => {
           const protocol = protocolOf(provider)

@@ -52,7 +52,7 @@ const allowedFiles: Record<string, ReadonlyArray<string>> = { gateway: ["src/api
  */
 const publicFiles: Record<string, ReadonlyArray<string>> = {
   providers: [
-    ...["Dispatch", "ProviderAnswer", "Target"].map((name) => `src/providers/dispatch/${name}.ts`),
+    ...["Dispatch", "ProviderAnswer", "ProviderHealth", "Target"].map((name) => `src/providers/dispatch/${name}.ts`),
     "src/providers/protocols/Adjustments.ts"
   ]
 }

@@ -57,7 +57,7 @@ const tokenPrice = ({ rates, tiers }: Price) => ({
 })
 
 /** The price and the limits of an endpoint, by the token or by the hour of audio. */
-const termsOf = ({ contextWindow, maxOutputTokens, price }: Endpoint) =>
+export const termsOf = ({ contextWindow, maxOutputTokens, price }: Endpoint) =>
   price.rates.audioHour === undefined
     ? {
         price_usd_per_mtok: tokenPrice(price),
@@ -71,7 +71,7 @@ const termsOf = ({ contextWindow, maxOutputTokens, price }: Endpoint) =>
 
 type Facts = typeof ModelFacts.Type
 
-const modalitiesOf = ({ kind, modalities }: Model): Facts["input_modalities"] => [
+export const inputModalitiesOf = ({ kind, modalities }: Model): Facts["input_modalities"] => [
   ...(kind === "chat" ? (["text"] as const) : []),
   ...(modalities.image ? (["image"] as const) : []),
   ...(modalities.audio ? (["audio"] as const) : [])
@@ -81,7 +81,7 @@ const modalitiesOf = ({ kind, modalities }: Model): Facts["input_modalities"] =>
 const factsOf = (model: Model): Facts => ({
   kind: model.kind,
   ...termsOf(model.endpoints[0]),
-  input_modalities: modalitiesOf(model),
+  input_modalities: inputModalitiesOf(model),
   tools: model.tools,
   forced_tool_choice: model.forcedToolChoice,
   structured_output: model.structuredOutput,
@@ -121,7 +121,7 @@ const routedCard = (chats: Arr.NonEmptyReadonlyArray<Model>, serviceName: string
       context_window: Math.max(...endpoints.map(({ contextWindow }) => contextWindow)),
       max_output_tokens: Math.max(...endpoints.map(({ maxOutputTokens }) => maxOutputTokens)),
       input_modalities: (["text", "image", "audio"] as const).filter((modality) =>
-        chats.some((model) => modalitiesOf(model).includes(modality))
+        chats.some((model) => inputModalitiesOf(model).includes(modality))
       ),
       tools: chats.some(({ tools }) => tools),
       forced_tool_choice: chats.some(({ forcedToolChoice }) => forcedToolChoice),

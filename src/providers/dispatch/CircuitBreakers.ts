@@ -18,6 +18,7 @@ import { CircuitBreaker } from "effect/persistence"
 
 import { type Failure, isRateLimit, policyOf } from "../../domain/Failure.ts"
 import type { EndpointId } from "../../domain/Ids.ts"
+import { type EndpointHealth, EndpointHistory } from "./EndpointHealth.ts"
 
 /** The endpoint was not called because its breaker is open, or half-open with its probe still running. */
 export class CircuitOpen extends Data.TaggedError("CircuitOpen")<{
@@ -51,6 +52,8 @@ export class CircuitBreakers extends Context.Service<
     ) => Effect.Effect<A, Failure | CircuitOpen, R>
     /** Counts a failure that came after its call had succeeded, such as a stream that broke. */
     readonly countFailure: (endpoint: EndpointId, failure: Failure) => Effect.Effect<void>
+    /** What this process knows of an endpoint at this moment. */
+    readonly health: (endpoint: EndpointId) => EndpointHealth
   }
 >()("tollgate/providers/dispatch/CircuitBreakers") {
   /** The breakers of this process. Each replica notices a fault for itself, within a few calls. */
@@ -58,6 +61,9 @@ export class CircuitBreakers extends Context.Service<
     CircuitBreakers,
     Effect.gen(function* () {
       const store = yield* CircuitBreaker.CircuitBreakerStore
+      const clock = yield* Clock.Clock
+      const history = new EndpointHistory()
+      const runSync = Effect.runSyncWith(yield* Effect.context<never>())
       /** Until when an endpoint limits our rate, in milliseconds since 1970. The catalog bounds the endpoints. */
       const limitedUntil = new Map<EndpointId, number>()
 
@@ -83,6 +89,7 @@ export class CircuitBreakers extends Context.Service<
 
       const record = (endpoint: EndpointId, admission: CircuitBreaker.Admission, exit: Exit.Exit<unknown, Failure>) => {
         const failure = Option.getOrUndefined(Exit.findErrorOption(exit))
+        history.note(endpoint, exit, clock.currentTimeMillisUnsafe())
         const requested = failure && requestedOpening(failure)
         const recorded = store
           .record({
@@ -113,7 +120,13 @@ export class CircuitBreakers extends Context.Service<
       const countFailure = (endpoint: EndpointId, failure: Failure) =>
         Effect.ignore(guard(endpoint, Effect.fail(failure)))
 
-      return CircuitBreakers.of({ guard, countFailure })
+      const health = (endpoint: EndpointId): EndpointHealth => {
+        const limited = (limitedUntil.get(endpoint) ?? 0) - clock.currentTimeMillisUnsafe()
+        const state = runSync(Effect.orDie(store.state(endpoint)))
+        return { ...breakerOf(state, Math.max(0, limited)), ...history.of(endpoint) }
+      }
+
+      return CircuitBreakers.of({ guard, countFailure, health })
     })
   ).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
 }
@@ -131,6 +144,17 @@ const logTransition = (transition: CircuitBreaker.Transition): Effect.Effect<voi
           openings: transition.consecutiveOpenings
         })
       )
+}
+
+/** An open breaker whose time is over lets the next call through as its probe, as a half-open one does. */
+const breakerOf = (state: CircuitBreaker.State, limitedMillis: number) => {
+  const openMillis = state._tag === "Open" ? Duration.toMillis(state.retryAfter) : 0
+  const isHalfOpen = state._tag !== "Closed" && openMillis === 0
+  return {
+    breaker: openMillis > 0 || limitedMillis > 0 ? "open" : isHalfOpen ? "half_open" : "closed",
+    retryAfterMillis: Math.max(openMillis, limitedMillis),
+    isRateLimited: limitedMillis > 0
+  } as const
 }
 
 /** How long a breaker stays open after it has opened `consecutiveOpenings` times before. */

@@ -21,6 +21,7 @@ import { defaultFailoverLimits, type FailoverLimits } from "./FailoverRules.ts"
 import { makeFailureLog } from "./FailureLog.ts"
 import type { Exhausted, ProviderAnswer } from "./ProviderAnswer.ts"
 import { type ChatCallInput, ProviderClient, type ProviderClientOptions } from "./ProviderClient.ts"
+import { ProviderHealth } from "./ProviderHealth.ts"
 import type { Target } from "./Target.ts"
 
 export interface ChatDispatch {
@@ -65,11 +66,15 @@ export class Dispatch extends Context.Service<
       Effect.suspend(() => make(options.limits))
     ).pipe(Layer.provide(ProviderClient.layer(options)))
 
+  /** With the health of the providers that it calls. */
   static readonly layer = this.layerWith({
     protocols,
     timeouts: defaultTimeouts,
     limits: defaultFailoverLimits
-  }).pipe(Layer.provide([HttpTransport.layer(), CircuitBreakers.layer, ImageFetch.layer()]))
+  }).pipe(
+    Layer.merge(ProviderHealth.layer),
+    Layer.provide([HttpTransport.layer(), CircuitBreakers.layer, ImageFetch.layer()])
+  )
 }
 
 const make = Effect.fnUntraced(function* (limits: FailoverLimits) {

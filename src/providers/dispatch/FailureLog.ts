@@ -7,7 +7,7 @@
  */
 import { Effect } from "effect"
 
-import { type Failure, isUnreachable, isBlamedOnClient } from "../../domain/Failure.ts"
+import { type Failure, failureClass, isBlamedOnClient, isUnreachable } from "../../domain/Failure.ts"
 import type { HeldRequestId } from "../../domain/Ids.ts"
 import { type LimitedLine, makeLimitedLog } from "../../observability/LimitedLog.ts"
 import { withoutQuotations } from "../../observability/Quotations.ts"
@@ -62,7 +62,7 @@ export const makeFailureLog = (): FailureLog => {
     isBlamedOnClient(last) && !isRateLimited
       ? Effect.void
       : write({
-          key: `exhausted ${classOf(last)}`,
+          key: `exhausted ${failureClass(last)}`,
           level: isRateLimited ? "Warn" : "Error",
           message: "No provider answered",
           perMinute,
@@ -71,7 +71,7 @@ export const makeFailureLog = (): FailureLog => {
 
   const streamBroke: FailureLog["streamBroke"] = (of, target, failure) =>
     write({
-      key: `stream ${target.endpoint.id} ${classOf(failure)}`,
+      key: `stream ${target.endpoint.id} ${failureClass(failure)}`,
       level: "Error",
       message: "The stream of a provider broke",
       perMinute,
@@ -82,7 +82,7 @@ export const makeFailureLog = (): FailureLog => {
 }
 
 const failoverLine = (of: DispatchedRequest, { failure, latencyMillis, target, tries }: FailedTarget): LimitedLine => ({
-  key: `failover ${target.endpoint.id} ${classOf(failure)}`,
+  key: `failover ${target.endpoint.id} ${failureClass(failure)}`,
   level: "Warn",
   message: "A provider failed, the next one is tried",
   perMinute,
@@ -94,16 +94,13 @@ const accountLine = (of: DispatchedRequest, { failure, target }: FailedTarget): 
   const isRefused = failure.reason._tag === "Credentials"
   if (!isRefused && !isUnreachable(failure)) return undefined
   return {
-    key: `account ${target.endpoint.provider} ${classOf(failure)}`,
+    key: `account ${target.endpoint.provider} ${failureClass(failure)}`,
     level: isRefused ? "Error" : "Warn",
     message: isRefused ? "A provider refused our account" : "A provider cannot be reached",
     perMinute: perMinuteOfAccount,
     annotations: () => ({ ...describeTarget(of, target), ...describe(failure, of) })
   }
 }
-
-/** The name of the reason; of a transient failure its kind, which says more. */
-const classOf = ({ reason }: Failure): string => (reason._tag === "Transient" ? reason.kind : reason._tag)
 
 const describeTarget = ({ held }: DispatchedRequest, { endpoint, model }: Target) => ({
   request: held,
@@ -113,7 +110,7 @@ const describeTarget = ({ held }: DispatchedRequest, { endpoint, model }: Target
 })
 
 const describe = (failure: Failure, { request }: DispatchedRequest) => ({
-  class: classOf(failure),
+  class: failureClass(failure),
   ...(failure.status !== undefined && { status: failure.status }),
   cause: withoutQuotations(failure.message, request)
 })

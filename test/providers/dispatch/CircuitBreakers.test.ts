@@ -168,4 +168,39 @@ describe("CircuitBreakers", () => {
       assert.isUndefined(yield* opensIn)
     }).pipe(Effect.provide(CircuitBreakers.layer))
   )
+
+  it.effect("know why an endpoint is left alone, for how much longer, and since when it refuses the account", () =>
+    Effect.gen(function* () {
+      const { health } = yield* CircuitBreakers
+      assert.deepStrictEqual(health(endpoint), { breaker: "closed", retryAfterMillis: 0, isRateLimited: false })
+      yield* TestClock.adjust("1 second")
+      yield* fail(rateLimit(30))
+      yield* TestClock.adjust("10 seconds")
+      assert.deepStrictEqual(health(endpoint), {
+        breaker: "open",
+        retryAfterMillis: 20_000,
+        isRateLimited: true,
+        lastFailure: { class: "rate_limited", status: undefined, atMillis: 1_000 }
+      })
+      yield* TestClock.adjust("20 seconds")
+      assert.deepInclude(health(endpoint), { breaker: "half_open", retryAfterMillis: 0, isRateLimited: false })
+      yield* fail(refusedAccount)
+      yield* TestClock.adjust("10 seconds")
+      assert.deepInclude(health(endpoint), { refusedSinceMillis: 31_000 })
+      yield* fail(refusedAccount)
+      assert.deepInclude(health(endpoint), { refusedSinceMillis: 31_000 })
+      yield* TestClock.adjust("5 minutes")
+      yield* call()
+      const { breaker, lastAnswerMillis, refusedSinceMillis } = health(endpoint)
+      assert.deepStrictEqual([breaker, lastAnswerMillis, refusedSinceMillis], ["closed", 341_000, undefined])
+    }).pipe(Effect.provide(CircuitBreakers.layer))
+  )
+
+  it.effect("do not hold against an endpoint what the client did", () =>
+    Effect.gen(function* () {
+      const { health } = yield* CircuitBreakers
+      yield* fail(new Failure({ reason: { _tag: "Invalid" }, message: "bad request" }))
+      assert.isUndefined(health(endpoint).lastFailure)
+    }).pipe(Effect.provide(CircuitBreakers.layer))
+  )
 })

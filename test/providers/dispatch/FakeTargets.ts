@@ -106,7 +106,14 @@ export const accountAt = (name: string, baseUrl: string): ProviderAccount => ({
 
 /** A catalog that knows nothing but the accounts of its providers. */
 export const catalogOf = (account: Catalog["Service"]["account"]): Catalog["Service"] =>
-  Catalog.of({ version: "test", models: [], known: [], lookup: () => ({ _tag: "Unknown" }), account })
+  Catalog.of({
+    version: "test",
+    models: [],
+    known: [],
+    data: { providers: new Map(), models: new Map() },
+    lookup: () => ({ _tag: "Unknown" }),
+    account
+  })
 
 const targetsLayer = Layer.effectContext(
   Effect.map(Fake.FakeProvider, (server) => {
