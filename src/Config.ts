@@ -195,6 +195,20 @@ const allSettings = Config.all({
     { name: "ACCESS_LOG", default: "true", meaning: "Whether every request gets one line in the log, at `Info`." },
     Config.Boolean("ACCESS_LOG").pipe(Config.withDefault(true))
   ),
+  metrics: Config.all({
+    areServed: variable(
+      { name: "METRICS", default: "true", meaning: "Whether `GET /metrics` answers with metrics for Prometheus." },
+      Config.Boolean("METRICS").pipe(Config.withDefault(true))
+    ),
+    key: variable(
+      {
+        name: "METRICS_KEY",
+        default: "unset",
+        meaning: "The bearer token that `GET /metrics` asks for. Unset: whoever reaches the port may read the metrics."
+      },
+      Config.option(Config.schema(ApiKeyText, "METRICS_KEY").pipe(Config.map((key) => Redacted.make(key))))
+    )
+  }),
   otlpEndpoint: variable(
     {
       name: "OTEL_EXPORTER_OTLP_ENDPOINT",

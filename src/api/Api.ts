@@ -30,6 +30,7 @@ import { modelCards, modelLists } from "./examples/ModelExamples.ts"
 import { Generation } from "./Generation.ts"
 import { Liveness, NotReady, Readiness } from "./Health.ts"
 import { introduction } from "./Introduction.ts"
+import { MetricRoutes } from "./MetricRoutes.ts"
 import { ModelCard, ModelList } from "./Models.ts"
 import { documented } from "./OperationDocs.ts"
 import { ChatHeaders, IdempotencyHeaders } from "./RequestHeaders.ts"
@@ -223,7 +224,7 @@ export const documentPaths = {
 
 /** The definition of all endpoints. */
 export class Api extends HttpApi.make("tollgate")
-  .add(Chat, Audio, Models, Generations, Account, Health)
+  .add(Chat, Audio, Models, Generations, Account, Health, MetricRoutes)
   .add(TenantRoutes, ApiKeyRoutes, CreditRoutes, OperatorRoutes, CatalogRoutes)
   .annotateMerge(
     OpenApi.annotations({

@@ -10,6 +10,8 @@ import type { Picodollars } from "../domain/Money.ts"
 import type { MeteredUsage, Usage } from "../domain/Usage.ts"
 import type { Charge } from "../ledger/Charge.ts"
 import type { Hold } from "../ledger/CreditLedger.ts"
+import { counterOf } from "../observability/MetricSeries.ts"
+import { metricTable } from "../observability/MetricTable.ts"
 import type { ChargeFacts } from "../receipts/Receipt.ts"
 import { encodeChargeFacts, readChargeFacts } from "../receipts/StoredReceipt.ts"
 import { type ReceiptDraft, withoutCharge } from "./ReceiptDraft.ts"
@@ -32,10 +34,7 @@ interface ChargedRequest {
   readonly receipt: ReceiptDraft
 }
 
-const implausibleReports = Metric.counter("tollgate_implausible_usage_total", {
-  description: "Answers whose provider reported usage that cannot be right.",
-  incremental: true
-})
+const implausibleReports = counterOf(metricTable.implausibleUsage)
 
 /** Where the gateway's own count was charged, the operator has to ask the provider what it will bill. */
 const reportOwnCount = (request: RequestId, { implausible, unreported }: MeteredUsage, facts: ChargeFacts) => {

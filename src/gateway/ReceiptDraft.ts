@@ -212,7 +212,7 @@ export class ReceiptDraft {
 const billedCall = (receipt: Receipt, target: Target | undefined): BilledCall => ({
   ...(receipt.requestedModel !== undefined && { requestedModel: receipt.requestedModel }),
   routed: receipt.routing !== undefined,
-  ...(receipt.routing !== undefined && { pinned: receipt.routing.pinned }),
+  ...(receipt.routing && { pinned: receipt.routing.pinned, routingMillis: receipt.routing.latencyMillis }),
   ...(target !== undefined && { served: { ...servedBy(target), provider: target.endpoint.provider } }),
   attempts: receipt.attempts.length,
   outcome: receipt.outcome,

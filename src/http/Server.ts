@@ -19,6 +19,7 @@ import * as ChatHandlers from "./chat/ChatHandlers.ts"
 import { authorizationLayer } from "./edge/Authorization.ts"
 import * as Edge from "./edge/Edge.ts"
 import { healthHandlersLayer } from "./edge/HealthHandlers.ts"
+import { metricHandlersLayer, type MetricOptions } from "./edge/MetricHandlers.ts"
 import { RequestBodies } from "./edge/RequestBodies.ts"
 import { generationHandlersLayer } from "./generation/GenerationHandlers.ts"
 import { modelHandlersLayer } from "./models/ModelHandlers.ts"
@@ -27,6 +28,7 @@ import { referenceLayer } from "./reference/ReferenceRoutes.ts"
 export type ServerOptions = ChatHandlers.ChatOptions &
   TranscriptionHandlers.TranscriptionOptions &
   AccountOptions &
+  MetricOptions &
   Edge.EdgeOptions
 
 /** The handlers of the operator's routes. */
@@ -46,7 +48,8 @@ export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<Ht
     modelHandlersLayer(options),
     generationHandlersLayer,
     accountHandlersLayer(options),
-    healthHandlersLayer
+    healthHandlersLayer,
+    metricHandlersLayer(options)
   ).pipe(Layer.provide(RequestBodies.layer), Layer.provide(authorizationLayer), Layer.merge(adminHandlersLayer))
   const routes = Layer.mergeAll(
     HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),

@@ -6,18 +6,20 @@
  * is found by halving the batch, and the other rows are written without it. A charge that it rejects again and again is
  * set aside, where the audit finds it, and its hold is released.
  */
-import { Cause, Clock, Duration, Effect, Fiber, Metric, Option, Queue, Random } from "effect"
+import { Cause, Clock, type Context, Duration, Effect, Fiber, Metric, Option, Queue, Random } from "effect"
 import type { SqlError } from "effect/sql"
 
 import { repeatInBackground } from "../observability/BackgroundTask.ts"
 import { describeCause } from "../observability/ErrorDescription.ts"
+import { counterOf, histogramOf, observed } from "../observability/MetricSeries.ts"
+import { metricTable } from "../observability/MetricTable.ts"
 import { Database } from "../sql/Database.ts"
 import { isOutOfRange, isPermanent, isProgramFault, rejectionText } from "../sql/SqlState.ts"
 import { makeBatchStatement, type SettlementRow } from "./BatchStatement.ts"
 import type { Charge, FindCharge } from "./Charge.ts"
 import { amountOutOfRange, type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
 import { describeWrite, logUnwritten, type PendingSettlement, type PendingWrite } from "./PendingWrite.ts"
-import { PendingWrites } from "./PendingWrites.ts"
+import { PendingWrites, type WriteTimes } from "./PendingWrites.ts"
 import { setChargeAside } from "./RejectedCharges.ts"
 
 /** A batch without an answer after this long counts as failed. */
@@ -33,26 +35,20 @@ const deadlineCheckInterval = Duration.millis(250)
 /** How long a closing queue goes on writing. */
 const drainTimeout = Duration.seconds(10)
 
-const batchSize = Metric.histogram("tollgate_ledger_batch_size", {
-  description: "Holds and settlements per statement",
-  boundaries: [1, 4, 16, 64, 256]
-})
-const queued = Metric.gauge("tollgate_ledger_queued", {
-  description: "Holds and settlements that wait for a statement"
-})
-const rejectedCharges = Metric.counter("tollgate_rejected_charges_total", {
-  description: "Charges that the database rejected and that were set aside for an operator.",
-  incremental: true
-})
+const batchSize = histogramOf(metricTable.ledgerBatch)
+const rejectedCharges = counterOf(metricTable.rejectedCharges)
 
 /** Opens the queue for the gateway with this id. Closing the scope first writes what is still queued. */
 export const openGroupCommit = Effect.fnUntraced(function* (gateway: string) {
-  const writes = new PendingWrites(yield* Clock.Clock, yield* Queue.unbounded<PendingWrite, Cause.Done>())
+  const queue = yield* Queue.unbounded<PendingWrite, Cause.Done>()
+  const writes = new PendingWrites(yield* Clock.Clock, queue, yield* measuredTimes)
+  yield* observed(metricTable.ledgerQueue, () => writes.size)
+  yield* observed(metricTable.openHolds, () => writes.openHolds)
   const setAside = yield* makeSetAside
   const commit = yield* makeCommit(gateway, writes, setAside)
   // Every statement leaves the microtask queue, on the embedded engine as well, so this loop lets other fibers run.
   const worker = yield* writes.take().pipe(
-    Effect.tap((batch) => Effect.all([Metric.update(batchSize, batch.length), Metric.update(queued, writes.size)])),
+    Effect.tap((batch) => Metric.update(batchSize, batch.length)),
     Effect.tap((batch) => commit(batch, 0)),
     Effect.forever,
     Effect.forkScoped
@@ -64,6 +60,15 @@ export const openGroupCommit = Effect.fnUntraced(function* (gateway: string) {
   })
   yield* Effect.addFinalizer(() => drain(writes, worker, setAside))
   return writes
+})
+
+const measuredTimes = Effect.contextWith((context: Context.Context<never>) => {
+  const hold = histogramOf(metricTable.holdDuration)
+  const settlement = histogramOf(metricTable.settleDuration)
+  return Effect.succeed<WriteTimes>({
+    hold: (millis) => hold.updateUnsafe(millis / 1_000, context),
+    settlement: (millis) => settlement.updateUnsafe(millis / 1_000, context)
+  })
 })
 
 /** Stores a rejected charge apart from the journal and tells the operator. `false` if it could not be stored either. */

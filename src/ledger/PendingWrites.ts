@@ -23,9 +23,16 @@ const settlementTimeoutMillis = Duration.toMillis("1 second")
 /** Of an organization without an account. */
 const noFunds: Funds = { available: 0n, held: 0n }
 
+/** Takes how long holds and settlements took to be answered, in milliseconds. */
+export interface WriteTimes {
+  readonly hold: (millis: number) => void
+  readonly settlement: (millis: number) => void
+}
+
 export class PendingWrites {
   private readonly clock: Clock.Clock
   private readonly queue: Queue.Queue<PendingWrite, Cause.Done>
+  private readonly times: WriteTimes | undefined
   private queuedHolds = 0
   /** What this process has not ended yet, by request: its open holds and its unwritten settlements. */
   private readonly open = new Map<RequestId, PendingWrite>()
@@ -43,9 +50,10 @@ export class PendingWrites {
     }
   })
 
-  constructor(clock: Clock.Clock, queue: Queue.Queue<PendingWrite, Cause.Done>) {
+  constructor(clock: Clock.Clock, queue: Queue.Queue<PendingWrite, Cause.Done>, times?: WriteTimes) {
     this.clock = clock
     this.queue = queue
+    this.times = times
   }
 
   /** Whether the hold was granted. Interruption is safe: a hold whose caller no longer waits is released. */
@@ -106,6 +114,7 @@ export class PendingWrites {
 
   /** Passes on the database's answer to a hold. `funds`: the account, if it was refused. */
   answerHold(hold: PendingHold, granted: boolean, funds: Funds = noFunds): void {
+    this.times?.hold(this.clock.currentTimeMillisUnsafe() - hold.deadline + holdTimeoutMillis)
     if (granted && hold.state === "waiting") {
       this.waitingHolds.delete(hold)
       hold.state = "granted"
@@ -129,6 +138,7 @@ export class PendingWrites {
 
   /** A settlement is in the database, which has booked `charge` for its request. */
   completeSettlement(settlement: PendingSettlement, charge: Charge | undefined): void {
+    this.times?.settlement(this.clock.currentTimeMillisUnsafe() - settlement.deadline + settlementTimeoutMillis)
     this.waitingSettlements.delete(settlement)
     this.open.delete(settlement.row.id)
     this.turns.released(settlement.row.organization)
@@ -163,6 +173,13 @@ export class PendingWrites {
   /** Writes that wait for a batch. */
   get size(): number {
     return Queue.sizeUnsafe(this.queue)
+  }
+
+  /** Holds that are granted and not ended. */
+  get openHolds(): number {
+    let holds = 0
+    for (const write of this.open.values()) if (write._tag === "Hold" && write.state === "granted") holds++
+    return holds
   }
 
   /** Accepts no further writes; `take` still returns those that are queued. */

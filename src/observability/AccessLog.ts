@@ -24,6 +24,8 @@ export interface BilledCall {
   readonly outcome: string
   readonly stream: boolean
   readonly firstOutputMillis?: number
+  /** How long the router took; absent on a direct call. */
+  readonly routingMillis?: number
   readonly usage?: Usage
   readonly cost: Picodollars
 }
@@ -58,17 +60,27 @@ export interface RequestEnd {
 const clientClosedRequest = 499
 const longestModelName = 128
 
-/** Writes the line of a request that has ended. Probes ask every few seconds, so theirs are written at `Debug`. */
+/**
+ * Writes the line of a request that has ended. Probes and scrapes come every few seconds, so theirs are written at
+ * `Debug`.
+ */
 export const logAccess = (record: AccessRecord, end: RequestEnd): Effect.Effect<void> =>
   Effect.provideService(
-    end.route?.startsWith("/health/") ? Effect.logDebug("Request") : Effect.logInfo("Request"),
+    end.route?.startsWith("/health/") || end.route === "/metrics"
+      ? Effect.logDebug("Request")
+      : Effect.logInfo("Request"),
     References.CurrentLogAnnotations,
     annotationsOf(record, end)
   )
 
-const annotationsOf = (record: AccessRecord, { leftByClient, nowMillis, route }: RequestEnd) => {
+/** The status of the answer, or what stands for it if there was none. */
+export const statusOf = ({ status }: AccessRecord, { leftByClient }: RequestEnd): number =>
+  status ?? (leftByClient ? clientClosedRequest : 500)
+
+const annotationsOf = (record: AccessRecord, end: RequestEnd) => {
   const { call, caller, method, request, startedAtMillis } = record
-  const status = record.status ?? (leftByClient ? clientClosedRequest : 500)
+  const { leftByClient, nowMillis, route } = end
+  const status = statusOf(record, end)
   return {
     request,
     method,
@@ -82,7 +94,7 @@ const annotationsOf = (record: AccessRecord, { leftByClient, nowMillis, route }:
 }
 
 /** The outcome of a stream is not its status, which was sent before. */
-const outcomeOf = (call: BilledCall | undefined, status: number, leftByClient: boolean) => {
+export const outcomeOf = (call: BilledCall | undefined, status: number, leftByClient: boolean) => {
   if (call === undefined) return { outcome: leftByClient ? "aborted" : status < 400 ? "completed" : "failed" }
   if (call.outcome === "completed") return { outcome: "completed" }
   return call.outcome === "client_left" ? { outcome: "aborted" } : { outcome: "failed", error: call.outcome }

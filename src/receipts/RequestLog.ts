@@ -23,6 +23,8 @@ import { SqlClient } from "effect/sql"
 import type { OrganizationId, RequestId } from "../domain/Ids.ts"
 import { picodollars } from "../domain/Money.ts"
 import { describeFault } from "../observability/ErrorDescription.ts"
+import { counterOf, observed } from "../observability/MetricSeries.ts"
+import { metricTable } from "../observability/MetricTable.ts"
 import { isPermanent } from "../sql/SqlState.ts"
 import { chargedReceipt } from "./ChargedReceipt.ts"
 import { decodePrice } from "./PriceList.ts"
@@ -36,10 +38,7 @@ const maxRetryDelay = Duration.seconds(10)
 /** How long closing waits for the receipts that are still queued. */
 const flushTimeout = Duration.seconds(5)
 
-const lost = Metric.counter("request_log_lost_total", {
-  description: "Receipts that were not stored: the queue was full, or the database refused them.",
-  incremental: true
-})
+const lost = counterOf(metricTable.lostReceipts)
 
 /** Why a receipt cannot be read. */
 export class RequestLogError extends Data.TaggedError("RequestLogError")<{
@@ -70,6 +69,7 @@ export class RequestLog extends Context.Service<
     RequestLog,
     Effect.gen(function* () {
       const waiting = new WaitingReceipts()
+      yield* observed(metricTable.requestLogQueue, () => waiting.size)
       const record = yield* makeRecord(waiting)
       const findStored = yield* makeFindStored
 
@@ -130,6 +130,10 @@ const readRow = Effect.fnUntraced(function* (organization: OrganizationId, id: R
 /** The receipts in the queue and in the batch that is being written, by request. There are at most as many as fit. */
 class WaitingReceipts {
   private readonly receipts = new Map<RequestId, Receipt>()
+
+  get size(): number {
+    return this.receipts.size
+  }
 
   add(receipt: Receipt): void {
     this.receipts.set(receipt.id, receipt)

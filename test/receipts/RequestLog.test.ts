@@ -19,7 +19,7 @@ const empty = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`TRUNCATE request_
 const storedAtLeast = (count: number) => Effect.repeat(stored, { while: (n) => n < count })
 
 const lost = Effect.map(Metric.snapshot, (metrics) => {
-  const found = metrics.find(({ id }) => id === "request_log_lost_total")
+  const found = metrics.find(({ id }) => id === "tollgate_request_log_lost_total")
   return found?.type === "Counter" ? Number(found.state.count) : 0
 })
 

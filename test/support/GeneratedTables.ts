@@ -13,6 +13,7 @@ import type { Provider } from "../../src/catalog/Provider.ts"
 import { variables } from "../../src/Config.ts"
 import { audioBytesPerSecond } from "../../src/domain/AudioLength.ts"
 import { audioExtensions } from "../../src/domain/Transcription.ts"
+import { type MetricDefinition, metricTable } from "../../src/observability/MetricTable.ts"
 import { protocols } from "../../src/providers/protocols/Protocols.ts"
 import { directives } from "../../src/sandbox/Directives.ts"
 import type { Text } from "./PublishedText.ts"
@@ -99,6 +100,18 @@ const audioRateTable = (): string =>
     ).map(([rate, extensions]) => [(extensions ?? []).map(code).join(", "), rate])
   )
 
+/** The metrics of `/metrics`. */
+const metricsTable = (): string =>
+  table(
+    ["metric", "type", "labels", "meaning"],
+    Object.values<MetricDefinition>(metricTable).map(({ help, labels = [], name, type }) => [
+      code(name),
+      type,
+      labels.map(code).join(", "),
+      help
+    ])
+  )
+
 /** Every table that documents may hold, by the name in its markers. */
 export const tables: { readonly [name: string]: () => string } = {
   directives: directiveTable,
@@ -106,7 +119,8 @@ export const tables: { readonly [name: string]: () => string } = {
   variables: variableTable,
   providers: providerTable,
   errors: errorCodeTable,
-  "audio-rates": audioRateTable
+  "audio-rates": audioRateTable,
+  metrics: metricsTable
 }
 
 const marked = /<!-- ([\w-]+):start -->[\s\S]*?<!-- \1:end -->/g

@@ -12,6 +12,7 @@ import {
   Effect,
   Layer,
   Logger,
+  Metric,
   Option,
   Redacted,
   References,
@@ -197,6 +198,8 @@ export const layerGateway = (environment: Environment, closesWithin: Duration.In
       )
     ),
     Layer.provide(ConfigProvider.layer(ConfigProvider.fromUnknown(variables))),
+    // Gateways of one process would share a registry, and each other's counts.
+    Layer.provide(Layer.succeed(Metric.MetricRegistry, new Map())),
     Layer.provide(collecting(logs)),
     Layer.orDie
   )

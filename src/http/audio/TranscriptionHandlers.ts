@@ -17,6 +17,8 @@ import type { TranscriptionRequest } from "../../domain/Transcription.ts"
 import { ChooseTranscriptionTargets } from "../../gateway/ChooseTranscriptionTargets.ts"
 import { TranscribeAudio, type TranscriptionCall } from "../../gateway/TranscribeAudio.ts"
 import { RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
+import { observed } from "../../observability/MetricSeries.ts"
+import { metricTable } from "../../observability/MetricTable.ts"
 import { CurrentRequestId } from "../edge/Edge.ts"
 import * as Idempotency from "../edge/Idempotency.ts"
 import { RequestBodies } from "../edge/RequestBodies.ts"
@@ -40,6 +42,8 @@ export const transcriptionHandlersLayer = (options: TranscriptionOptions) =>
       const recorded = yield* RecordedAnswers
       const bodies = yield* RequestBodies
       const slots = makeUploadSlots(options.maxUploads)
+      yield* observed(metricTable.uploads, slots.occupied)
+      yield* observed(metricTable.waitingUploads, slots.waiting)
       const partLimit = TranscriptionForm.partLimitFor(options.serviceName)
 
       const answer = Effect.fnUntraced(function* (

@@ -24,6 +24,10 @@ export interface UploadSlots {
     organization: OrganizationId,
     effect: Effect.Effect<A, E, R>
   ) => Effect.Effect<A, E | RateLimitExceeded, R>
+  /** How many uploads are in slots. */
+  readonly occupied: () => number
+  /** How many uploads wait for a slot. */
+  readonly waiting: () => number
   /** How many organizations have slots or wait for one. */
   readonly organizations: () => number
 }
@@ -113,6 +117,8 @@ export const makeUploadSlots = (slots: number): UploadSlots => {
         (place) => Effect.andThen(granted(place), effect),
         (place) => Effect.sync(() => leave(place))
       ),
+    occupied: () => slots - free,
+    waiting: () => [...shares.values()].reduce((sum, { waiting }) => sum + waiting.size, 0),
     organizations: () => shares.size
   }
 }

@@ -1,18 +1,20 @@
 /**
  * What holds for every request, whichever route it takes: a request id, a limit on the body, a line in the access log,
- * and an error body for everything that no endpoint declares (unknown route, wrong method, unreadable body, a defect of
- * the gateway).
+ * a place in the metrics, and an error body for everything that no endpoint declares (unknown route, wrong method,
+ * unreadable body, a defect of the gateway).
  */
 import { ByteSize, Cause, Clock, Context, Effect, type Exit, References, type Types } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 
 import { type ErrorCode, errorTable } from "../../api/ErrorTable.ts"
+import { Catalog } from "../../catalog/Catalog.ts"
 import { type RequestId, requestId } from "../../domain/Ids.ts"
 import { leftByClient } from "../../gateway/ClientLeft.ts"
 import { type AccessRecord, CurrentAccessRecord, logAccess } from "../../observability/AccessLog.ts"
 import { describeCause, failedRequest } from "../../observability/ErrorDescription.ts"
 import { type LimitedLog, makeLimitedLog } from "../../observability/LimitedLog.ts"
+import { makeCountRequest } from "../../observability/RequestMetrics.ts"
 import { Deployment } from "../Deployment.ts"
 import { Drain, shutdownError } from "./Drain.ts"
 import { methodsOf, noSuchRoute, routeOf } from "./UnknownRoutes.ts"
@@ -39,6 +41,7 @@ export const edgeLayer = (options: EdgeOptions) =>
       const { requests } = yield* Drain
       const clock = yield* Clock.Clock
       const write = makeLimitedLog()
+      const count = yield* makeCountRequest(new Set<string>((yield* Catalog).known))
       const maxBodySize = ByteSize.bytes(options.maxBodyBytes)
 
       /** When the last byte of the answer has been sent, or the client has left. */
@@ -48,9 +51,10 @@ export const edgeLayer = (options: EdgeOptions) =>
         exit: Exit.Exit<unknown, unknown>
       ) => {
         requests.open--
-        if (!options.accessLog) return Effect.void
         const nowMillis = clock.currentTimeMillisUnsafe()
-        return logAccess(access, { route: routeOf(pathOf(request)), nowMillis, leftByClient: leftByClient(exit) })
+        const ended = { route: routeOf(pathOf(request)), nowMillis, leftByClient: leftByClient(exit) }
+        count(access, ended)
+        return options.accessLog ? logAccess(access, ended) : Effect.void
       }
 
       return Effect.fnUntraced(function* <E, R>(

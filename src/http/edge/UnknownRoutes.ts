@@ -68,7 +68,6 @@ const elsewhere: ReadonlyArray<{ readonly pattern: RegExp; readonly hint: string
   { pattern: /\/generation\/?$/, hint: "Use GET /v1/generations/{id}" },
   { pattern: /\/api\/tags\/?$/, hint: "Use GET /v1/models" },
   { pattern: /^\/health\/?$|^\/healthz?\/?$|^\/ping\/?$/, hint: "Use GET /health/live or GET /health/ready" },
-  { pattern: /\/metrics\/?$/, hint: "Metrics are sent to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names" },
   { pattern: /\/chat\/completions\/?$/, hint: `${chat}: ${aboutBaseUrls}` },
   {
     pattern: /\/(?:completions|responses|messages|complete|chat|generate)(\/|$)|:(?:stream)?generateContent$/i,

@@ -16,6 +16,7 @@ import { HttpTransport } from "../transport/HttpTransport.ts"
 import { defaultTimeouts } from "../transport/Timeouts.ts"
 import * as ChatTranscription from "./ChatTranscription.ts"
 import { CircuitBreakers } from "./CircuitBreakers.ts"
+import { healthMetricsLayer, makeDispatchCounts } from "./DispatchMetrics.ts"
 import { failover } from "./Failover.ts"
 import { defaultFailoverLimits, type FailoverLimits } from "./FailoverRules.ts"
 import { makeFailureLog } from "./FailureLog.ts"
@@ -72,7 +73,8 @@ export class Dispatch extends Context.Service<
     timeouts: defaultTimeouts,
     limits: defaultFailoverLimits
   }).pipe(
-    Layer.merge(ProviderHealth.layer),
+    Layer.merge(healthMetricsLayer),
+    Layer.provideMerge(ProviderHealth.layer),
     Layer.provide([HttpTransport.layer(), CircuitBreakers.layer, ImageFetch.layer()])
   )
 }
@@ -82,7 +84,8 @@ const make = Effect.fnUntraced(function* (limits: FailoverLimits) {
   const client = yield* ProviderClient
   const images = yield* ImageFetch
   const log = makeFailureLog()
-  const common = { limits, breakers, log }
+  const counts = yield* makeDispatchCounts
+  const common = { limits, breakers, log, counts }
 
   const inputOf = (call: ChatDispatch): Effect.Effect<ChatCallInput> =>
     Effect.map(Effect.cached(images.inlined(call.request)), (inlined) => ({ ...call, inlined }))

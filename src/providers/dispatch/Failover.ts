@@ -11,6 +11,7 @@ import { Array as Arr, Context, Duration, Effect, ExecutionPlan, Order, Result }
 import type { Attempt } from "../../domain/Attempt.ts"
 import { type Failure, transient } from "../../domain/Failure.ts"
 import type { CircuitBreakers, CircuitOpen } from "./CircuitBreakers.ts"
+import type { DispatchCounts } from "./DispatchMetrics.ts"
 import * as FailoverRules from "./FailoverRules.ts"
 import type { DispatchedRequest, FailureLog } from "./FailureLog.ts"
 import { Exhausted, type ProviderAnswer } from "./ProviderAnswer.ts"
@@ -23,6 +24,7 @@ export interface FailoverOptions<A> {
   readonly breakers: CircuitBreakers["Service"]
   readonly attempt: (target: Target) => Effect.Effect<A, Failure>
   readonly log: FailureLog
+  readonly counts: DispatchCounts
   /** For the log. */
   readonly dispatched: DispatchedRequest
   /** The answer when a provider refuses the content. Without it, a refusal is a failure. */
@@ -59,7 +61,7 @@ class CurrentStep extends Context.Service<
  */
 export const failover = <A>(options: FailoverOptions<A>): Effect.Effect<ProviderAnswer<A>, Exhausted> =>
   Effect.suspend(() => {
-    const { breakers, limits, targets } = options
+    const { breakers, counts, limits, targets } = options
     const progress: Progress = { attempts: [], failures: [], skipped: [], tries: 0 }
     const mayAnswer = (target: Target) => FailoverRules.mayAnswer(target, progress.failures)
 
@@ -76,8 +78,12 @@ export const failover = <A>(options: FailoverOptions<A>): Effect.Effect<Provider
         (call) => breakers.guard(target.endpoint.id, call),
         Effect.tapError((error) => {
           recordError(progress, target, error)
-          if (error._tag === "CircuitOpen") return Effect.void
+          if (error._tag === "CircuitOpen") {
+            counts.skipped(target)
+            return Effect.void
+          }
           const hasNext = progress.tries < limits.tries && fallbacks.some(mayAnswer)
+          if (hasNext) counts.failedOver(target, error)
           return logFailure(options, progress, target, error, hasNext)
         })
       )
@@ -112,7 +118,7 @@ const byRetryAfter = Order.mapInput(Duration.Order, (skipped: Progress["skipped"
 
 /** Calls one target, and again on its retry schedule while that is worth it. */
 const callTarget = <A>(
-  { attempt, limits, refusal }: FailoverOptions<A>,
+  { attempt, counts, limits, refusal }: FailoverOptions<A>,
   progress: Progress,
   target: Target,
   hasFallback: () => boolean
@@ -128,7 +134,9 @@ const callTarget = <A>(
     Effect.result,
     Effect.timed,
     Effect.flatMap(([latency, result]) => {
-      progress.attempts.push(attemptOf(target, latency, Result.isFailure(result) ? result.failure : undefined))
+      const failure = Result.isFailure(result) ? result.failure : undefined
+      progress.attempts.push(attemptOf(target, latency, failure))
+      counts.called(target, failure)
       return Effect.fromResult(result)
     }),
     Effect.retry({
