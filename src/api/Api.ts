@@ -15,10 +15,8 @@ import {
 
 import type { Caller } from "../domain/Caller.ts"
 import { Credits, KeyFacts } from "./Account.ts"
+import { AdminApi } from "./admin/AdminApi.ts"
 import { CatalogRoutes } from "./admin/CatalogRoutes.ts"
-import { CreditRoutes } from "./admin/Credit.ts"
-import { ApiKeyRoutes, OperatorRoutes } from "./admin/Keys.ts"
-import { TenantRoutes } from "./admin/Tenants.ts"
 import { Transcription, TranscriptionEvent, TranscriptionRequestBody } from "./AudioTranscription.ts"
 import { ChatCompletion, ChatCompletionChunk } from "./ChatCompletion.ts"
 import { ChatCompletionRequest } from "./ChatRequest.ts"
@@ -222,10 +220,22 @@ export const documentPaths = {
   script: "/docs/reference.js"
 } as const
 
-/** The definition of all endpoints. */
-export class Api extends HttpApi.make("tollgate")
-  .add(Chat, Audio, Models, Generations, Account, Health, MetricRoutes)
-  .add(TenantRoutes, ApiKeyRoutes, CreditRoutes, OperatorRoutes, CatalogRoutes)
+/** The endpoints of clients and of probes, and those of operators that only a running gateway can answer. */
+export class Api extends HttpApi.make("tollgate").add(
+  Chat,
+  Audio,
+  Models,
+  Generations,
+  Account,
+  Health,
+  MetricRoutes,
+  CatalogRoutes
+) {}
+
+/** The definition of all endpoints: those of clients, and those of operators. */
+export class WholeApi extends HttpApi.make("tollgate")
+  .addHttpApi(Api)
+  .addHttpApi(AdminApi)
   .annotateMerge(
     OpenApi.annotations({
       title: "Tollgate",

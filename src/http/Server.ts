@@ -6,14 +6,12 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 
+import { AdminApi } from "../api/admin/AdminApi.ts"
 import { Api } from "../api/Api.ts"
 import { accountHandlersLayer, type AccountOptions } from "./account/AccountHandlers.ts"
 import { adminAuthorizationLayer, requestValidationLayer } from "./admin/AdminAuthorizationLayer.ts"
+import { adminHandlersLayer } from "./admin/AdminHandlers.ts"
 import { catalogHandlersLayer } from "./admin/CatalogHandlers.ts"
-import { creditHandlersLayer } from "./admin/CreditHandlers.ts"
-import { keyHandlersLayer } from "./admin/KeyHandlers.ts"
-import { operatorHandlersLayer } from "./admin/OperatorHandlers.ts"
-import { tenantHandlersLayer } from "./admin/TenantHandlers.ts"
 import * as TranscriptionHandlers from "./audio/TranscriptionHandlers.ts"
 import * as ChatHandlers from "./chat/ChatHandlers.ts"
 import { authorizationLayer } from "./edge/Authorization.ts"
@@ -31,14 +29,10 @@ export type ServerOptions = ChatHandlers.ChatOptions &
   MetricOptions &
   Edge.EdgeOptions
 
-/** The handlers of the operator's routes. */
-export const adminHandlersLayer = Layer.mergeAll(
-  tenantHandlersLayer,
-  keyHandlersLayer,
-  creditHandlersLayer,
-  operatorHandlersLayer,
-  catalogHandlersLayer
-).pipe(Layer.provide(adminAuthorizationLayer), Layer.provide(requestValidationLayer))
+const adminRoutesLayer = HttpApiBuilder.layer(AdminApi).pipe(
+  Layer.provide(adminHandlersLayer),
+  Layer.provide(adminAuthorizationLayer)
+)
 
 /** Serves every route on `socket`, which opens once all routes are ready: every connection it accepts is answered. */
 export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<HttpServer.HttpServer, E, R>) => {
@@ -49,10 +43,12 @@ export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<Ht
     generationHandlersLayer,
     accountHandlersLayer(options),
     healthHandlersLayer,
-    metricHandlersLayer(options)
-  ).pipe(Layer.provide(RequestBodies.layer), Layer.provide(authorizationLayer), Layer.merge(adminHandlersLayer))
+    metricHandlersLayer(options),
+    catalogHandlersLayer.pipe(Layer.provide(adminAuthorizationLayer), Layer.provide(requestValidationLayer))
+  ).pipe(Layer.provide(RequestBodies.layer), Layer.provide(authorizationLayer))
   const routes = Layer.mergeAll(
     HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),
+    adminRoutesLayer,
     referenceLayer(options.serviceName),
     Edge.edgeLayer(options)
   )

@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { type OrganizationId, organizationId } from "../domain/Ids.ts"
 import { picodollars } from "../domain/Money.ts"
 import { pagesByKey } from "../sql/Pages.ts"
-import type { Balance } from "./CreditLedger.ts"
+import type { Balance } from "./Balance.ts"
 
 const pageSize = 500
 

@@ -7,9 +7,10 @@ import type { SecureRandom } from "effect/crypto"
 import { SqlClient, type SqlError } from "effect/sql"
 
 import { type HeldRequestId, heldRequestId, type OrganizationId, type RequestId } from "../domain/Ids.ts"
-import { maximum, type Picodollars, picodollars, zero } from "../domain/Money.ts"
+import { maximum, type Picodollars, zero } from "../domain/Money.ts"
 import type { Database } from "../sql/Database.ts"
 import { isOutOfRange } from "../sql/SqlState.ts"
+import { type Balance, findBalance } from "./Balance.ts"
 import { type Charge, findCharges } from "./Charge.ts"
 import * as GroupCommit from "./GroupCommit.ts"
 import * as Lease from "./Lease.ts"
@@ -38,13 +39,6 @@ export interface Settled {
   readonly charge: Charge
   /** Absent once the charge is durable. Until then, it waits for the charge that is booked in the end. */
   readonly pending?: Effect.Effect<Charge>
-}
-
-/** The amounts of an account, in picodollars. Their sum is the sum of its journal entries. */
-export interface Balance {
-  /** What can be spent: settled money minus open holds. May be negative. */
-  readonly available: Picodollars
-  readonly held: Picodollars
 }
 
 export interface HoldOptions {
@@ -138,13 +132,9 @@ export class CreditLedger extends Context.Service<
         return booked.length > 0
       })
 
-      const balance = Effect.fn("CreditLedger.balance")(function* (organization: OrganizationId) {
-        const [account] = yield* withinTimeout(sql<{ readonly balance: bigint; readonly held: bigint }>`
-          SELECT balance, held FROM credit_account WHERE organization_id = ${organization}::uuid`)
-        return account === undefined
-          ? { available: zero, held: zero }
-          : { available: picodollars(account.balance), held: picodollars(account.held) }
-      })
+      const balance = Effect.fn("CreditLedger.balance")((organization: OrganizationId) =>
+        withinTimeout(findBalance(sql, organization))
+      )
 
       return CreditLedger.of({ gateway: Effect.succeed(gateway), hold, grant, balance })
     })

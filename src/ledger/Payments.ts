@@ -10,6 +10,7 @@ import { type OrganizationId, organizationId } from "../domain/Ids.ts"
 import { type Picodollars, picodollars } from "../domain/Money.ts"
 import { type Page, type PageRequest, pageOf } from "../domain/Page.ts"
 import { isOutOfRange } from "../sql/SqlState.ts"
+import { type Balance, findBalance } from "./Balance.ts"
 import { holdLifetime } from "./BatchStatement.ts"
 import { amountOutOfRange, type LedgerError, ledgerUnavailable, paymentConflict } from "./LedgerError.ts"
 import { bookEntries } from "./MoneySql.ts"
@@ -88,6 +89,8 @@ export class Payments extends Context.Service<
   {
     /** Books a payment once. Another amount or kind under the same id fails with `PaymentConflict`. */
     readonly book: (payment: Payment) => Effect.Effect<BookedPayment, LedgerError>
+    /** Zero for an organization without an account. */
+    readonly balance: (organization: OrganizationId) => Effect.Effect<Balance, LedgerError>
     /** The latest entry first. */
     readonly journal: (
       organization: OrganizationId,
@@ -115,6 +118,10 @@ export class Payments extends Context.Service<
         if (earlier === undefined || earlier.kind !== kind || earlier.amount !== amount) return yield* paymentConflict()
         return { entry: earlier.entry_id, isNew: false }
       })
+
+      const balance = Effect.fn("Payments.balance")((organization: OrganizationId) =>
+        orLedgerError(findBalance(sql, organization))
+      )
 
       const journal = Effect.fn("Payments.journal")(function* (organization: OrganizationId, page: PageRequest) {
         const rows = yield* orLedgerError(sql<EntryRow>`
@@ -147,7 +154,7 @@ export class Payments extends Context.Service<
         return pageOf(page, holds, ({ request }) => request)
       })
 
-      return Payments.of({ book, journal, openHolds })
+      return Payments.of({ book, balance, journal, openHolds })
     })
   )
 }

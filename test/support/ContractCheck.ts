@@ -10,7 +10,7 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { type Duration, Effect, Exit, Layer, Schema } from "effect"
 import { HttpApi } from "effect/http-api"
 
-import { Api, documentPaths } from "../../src/api/Api.ts"
+import { documentPaths, WholeApi } from "../../src/api/Api.ts"
 import { errorTable } from "../../src/api/ErrorTable.ts"
 import { connectionBacklog, nodeServer } from "../../src/http/edge/NodeServer.ts"
 
@@ -49,7 +49,7 @@ const checkOf = (schemas: ReadonlyArray<Schema.Top>): Check => {
 
 const declared: ReadonlyArray<DeclaredEndpoint> = (() => {
   const endpoints: Array<DeclaredEndpoint> = []
-  HttpApi.reflect(Api, {
+  HttpApi.reflect(WholeApi, {
     onGroup: () => {},
     onEndpoint: ({ endpoint, errors, successes }) => {
       const events = [...endpoint.success].flatMap((schema) =>

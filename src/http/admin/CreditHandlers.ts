@@ -3,26 +3,25 @@ import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 
 import { Organizations } from "../../access/Organizations.ts"
+import { AdminApi } from "../../api/admin/AdminApi.ts"
 import type { BalanceBody, GrantPayload, HoldBody, JournalEntryBody } from "../../api/admin/Credit.ts"
-import { Api } from "../../api/Api.ts"
 import { InvalidRequest } from "../../api/Errors.ts"
 import type { OrganizationId } from "../../domain/Ids.ts"
 import { fromUsd, type Picodollars, toUsd } from "../../domain/Money.ts"
 import { AdjustCredit } from "../../gateway/AdjustCredit.ts"
-import { type Balance, CreditLedger } from "../../ledger/CreditLedger.ts"
+import type { Balance } from "../../ledger/Balance.ts"
 import { type JournalEntry, type OpenHold, type Payment, Payments } from "../../ledger/Payments.ts"
 import { orAdminError } from "./AdminErrors.ts"
 import { listBody, pageRequestOf, timeOf } from "./Wire.ts"
 
-export const creditHandlersLayer = HttpApiBuilder.group(Api, "credit", (handlers) =>
+export const creditHandlersLayer = HttpApiBuilder.group(AdminApi, "credit", (handlers) =>
   Effect.gen(function* () {
     const organizations = yield* Organizations
-    const ledger = yield* CreditLedger
     const payments = yield* Payments
     const credit = yield* AdjustCredit
 
     const balanceOf = (organization: OrganizationId) =>
-      Effect.map(ledger.balance(organization), (balance) => balanceBody(organization, balance))
+      Effect.map(payments.balance(organization), (balance) => balanceBody(organization, balance))
 
     /** Fails with `NotFound` for an unknown organization, which would otherwise look like one without credit. */
     const known = (organization: OrganizationId) => Effect.asVoid(organizations.get(organization))

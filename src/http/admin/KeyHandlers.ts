@@ -4,8 +4,8 @@ import { HttpApiBuilder } from "effect/http-api"
 
 import type { ApiKey } from "../../access/ApiKeyRow.ts"
 import { ApiKeys, type IssuedKey } from "../../access/ApiKeys.ts"
+import { AdminApi } from "../../api/admin/AdminApi.ts"
 import type { ApiKeyBody, ApiKeyPatch, IssuedApiKeyBody } from "../../api/admin/Keys.ts"
-import { Api } from "../../api/Api.ts"
 import { InvalidRequest } from "../../api/Errors.ts"
 import { Catalog } from "../../catalog/Catalog.ts"
 import { orAdminError } from "./AdminErrors.ts"
@@ -13,7 +13,7 @@ import { listBody, millisOf, pageRequestOf, timeOf, timeOrNull } from "./Wire.ts
 
 type Options = Omit<typeof ApiKeyPatch.Type, "name">
 
-export const keyHandlersLayer = HttpApiBuilder.group(Api, "apiKeys", (handlers) =>
+export const keyHandlersLayer = HttpApiBuilder.group(AdminApi, "apiKeys", (handlers) =>
   Effect.gen(function* () {
     const keys = yield* ApiKeys
     const { models } = yield* Catalog

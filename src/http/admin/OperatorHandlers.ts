@@ -4,12 +4,12 @@ import { HttpApiBuilder } from "effect/http-api"
 
 import { type AdminKey, AdminKeys } from "../../access/AdminKeys.ts"
 import { type AuditEvent, AuditTrail } from "../../access/AuditTrail.ts"
+import { AdminApi } from "../../api/admin/AdminApi.ts"
 import type { AdminKeyBody, AuditEventBody } from "../../api/admin/Keys.ts"
-import { Api } from "../../api/Api.ts"
 import { orAdminError } from "./AdminErrors.ts"
 import { listBody, pageRequestOf, timeOf, timeOrNull } from "./Wire.ts"
 
-export const operatorHandlersLayer = HttpApiBuilder.group(Api, "operators", (handlers) =>
+export const operatorHandlersLayer = HttpApiBuilder.group(AdminApi, "operators", (handlers) =>
   Effect.gen(function* () {
     const keys = yield* AdminKeys
     const trail = yield* AuditTrail

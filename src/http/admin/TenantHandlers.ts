@@ -4,12 +4,12 @@ import { HttpApiBuilder } from "effect/http-api"
 
 import { type Organization, Organizations } from "../../access/Organizations.ts"
 import { type Environment, type Project, Projects } from "../../access/Projects.ts"
+import { AdminApi } from "../../api/admin/AdminApi.ts"
 import type { EnvironmentBody, OrganizationBody, ProjectBody } from "../../api/admin/Tenants.ts"
-import { Api } from "../../api/Api.ts"
 import { orAdminError } from "./AdminErrors.ts"
 import { listBody, pageRequestOf, timeOf, timeOrNull } from "./Wire.ts"
 
-export const tenantHandlersLayer = HttpApiBuilder.group(Api, "tenants", (handlers) =>
+export const tenantHandlersLayer = HttpApiBuilder.group(AdminApi, "tenants", (handlers) =>
   Effect.gen(function* () {
     const organizations = yield* Organizations
     const projects = yield* Projects

@@ -2,7 +2,7 @@
  * What to say about a route that does not exist. Most clients that arrive here have a base URL with `/v1` missing or
  * doubled, or call an endpoint of another service, so the answer names the route to use in its place.
  */
-import { Api, documentPaths } from "../../api/Api.ts"
+import { documentPaths, WholeApi } from "../../api/Api.ts"
 
 interface Route {
   readonly method: string
@@ -11,7 +11,7 @@ interface Route {
 }
 
 const routes: ReadonlyArray<Route> = [
-  ...Object.values(Api.groups).flatMap((group): ReadonlyArray<Route> => Object.values(group.endpoints)),
+  ...Object.values(WholeApi.groups).flatMap((group): ReadonlyArray<Route> => Object.values(group.endpoints)),
   ...Object.values(documentPaths).map((path) => ({ method: "GET", path }))
 ]
 

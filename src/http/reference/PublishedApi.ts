@@ -6,7 +6,7 @@ import { STATUS_CODES } from "node:http"
 
 import { OpenApi } from "effect/http-api"
 
-import { Api } from "../../api/Api.ts"
+import { WholeApi } from "../../api/Api.ts"
 import { errorMeanings, type ErrorCode } from "../../api/ErrorTable.ts"
 import { errorMessages } from "../../api/examples/ErrorExamples.ts"
 import { errorMessagesKey } from "../../api/OperationDocs.ts"
@@ -173,7 +173,7 @@ const shorterNames = (text: string, names: ReadonlyArray<string>): string =>
  */
 export const publishedApi = (serviceName: string): OpenApiDocument => {
   // The generator's own type knows neither examples nor headers.
-  const document = OpenApi.fromApi(Api) as unknown as OpenApiDocument
+  const document = OpenApi.fromApi(WholeApi) as unknown as OpenApiDocument
   const paths = Object.entries(document.paths).map(([path, operations]) => [
     path,
     Object.fromEntries(

@@ -4,7 +4,7 @@ import { Validator } from "@seriousme/openapi-schema-validator"
 import { OpenApi } from "effect/http-api"
 import * as z from "zod"
 
-import { Api } from "../../../src/api/Api.ts"
+import { WholeApi } from "../../../src/api/Api.ts"
 import type { OpenApiDocument, OpenApiMedia } from "../../../src/http/reference/OpenApiShape.ts"
 import { operationsIn } from "../../../src/http/reference/OperationView.ts"
 import { publishedApi } from "../../../src/http/reference/PublishedApi.ts"
@@ -38,7 +38,7 @@ const bodies: ReadonlyArray<Body> = operations.flatMap(({ method, operation, pat
 
 /** The document with closed objects, so that a member which is not declared is found. */
 const strict = unwrapped(
-  JSON.parse(JSON.stringify(OpenApi.fromApi(Api)).replaceAll("#/components/schemas/", "#/$defs/"))
+  JSON.parse(JSON.stringify(OpenApi.fromApi(WholeApi)).replaceAll("#/components/schemas/", "#/$defs/"))
 )
 
 const faultIn = (path: ReadonlyArray<string>, value: unknown): string | undefined => {

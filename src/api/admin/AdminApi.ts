@@ -1,0 +1,12 @@
+/**
+ * The routes of operators as a definition of their own. The gateway serves it beside the routes of clients, and the
+ * commands of `tollgate` are a client of it. They can also answer it by themselves, from the database alone; the routes
+ * that tell the state of a running gateway are not in it.
+ */
+import { HttpApi } from "effect/http-api"
+
+import { CreditRoutes } from "./Credit.ts"
+import { ApiKeyRoutes, OperatorRoutes } from "./Keys.ts"
+import { TenantRoutes } from "./Tenants.ts"
+
+export class AdminApi extends HttpApi.make("admin").add(TenantRoutes, ApiKeyRoutes, CreditRoutes, OperatorRoutes) {}

@@ -1,0 +1,15 @@
+/** The handlers of the operator's routes, without what says who may use them. */
+import { Layer } from "effect"
+
+import { requestValidationLayer } from "./AdminAuthorizationLayer.ts"
+import { creditHandlersLayer } from "./CreditHandlers.ts"
+import { keyHandlersLayer } from "./KeyHandlers.ts"
+import { operatorHandlersLayer } from "./OperatorHandlers.ts"
+import { tenantHandlersLayer } from "./TenantHandlers.ts"
+
+export const adminHandlersLayer = Layer.mergeAll(
+  tenantHandlersLayer,
+  keyHandlersLayer,
+  creditHandlersLayer,
+  operatorHandlersLayer
+).pipe(Layer.provide(requestValidationLayer))
