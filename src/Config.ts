@@ -239,6 +239,21 @@ const explained = ({ message }: Config.ConfigError): SettingsError => {
 /** Reads all variables. A malformed value fails with the name of the variable and what was expected. */
 export const settings: Effect.Effect<Settings, SettingsError> = Effect.mapError(allSettings, explained)
 
+/** Where a gateway answers. */
+export const GatewayUrl = Schema.String.check(
+  Schema.isPattern(/^https?:\/\/[^\s?#@]+$/, { expected: "a URL such as https://gateway.example.com" })
+)
+
+/** For the commands of operators; the gateway does not read it. */
+export const gatewayUrl: Effect.Effect<Option.Option<string>, SettingsError> = variable(
+  {
+    name: "TOLLGATE_URL",
+    default: "http://HOST:PORT",
+    meaning: "Where the commands `tollgate org`, `key`, `credit` and so on find the gateway; it does not read this."
+  },
+  Config.option(Config.schema(GatewayUrl, "TOLLGATE_URL"))
+).pipe(Effect.mapError(explained))
+
 /** The variables of this process. An empty one counts as unset, because container tools pass unset variables so. */
 export const environment = ConfigProvider.fromEnv({
   env: Object.fromEntries(Object.entries(process.env).flatMap(([name, value]) => (value ? [[name, value]] : [])))

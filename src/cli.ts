@@ -3,14 +3,20 @@
  * `tollgate`: the commands of an operator. Each file of commands in `src/cli` is about one noun; this file lists them.
  *
  * Results go to standard output and everything else to standard error. The exit code is 0 when all is well, 1 when a
- * command found something wrong, and 2 when it could not do its work.
+ * command found something wrong or was refused by the rules, and 2 when it could not do its work.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, ConfigProvider, Console, Effect, Exit, Layer, Logger, References } from "effect"
 import { CliError, Command } from "effect/cli"
 
+import { adminFailureOf } from "./cli/AdminFailure.ts"
+import { creditCommands } from "./cli/CreditCommands.ts"
+import { keyCommands } from "./cli/KeyCommands.ts"
 import { BooksDiffer, ledgerCommands } from "./cli/LedgerCommands.ts"
+import { adminKeyCommands, auditCommand } from "./cli/OperatorCommands.ts"
+import { organizationCommands } from "./cli/OrganizationCommands.ts"
+import { environmentCommands, projectCommands } from "./cli/ProjectCommands.ts"
 import { explainCommand } from "./cli/RouteExplain.ts"
 import { InvalidLines, rankCommand } from "./cli/RouteRank.ts"
 import { replayCommand } from "./cli/RouteReplay.ts"
@@ -23,7 +29,17 @@ const routeCommands = Command.make("route").pipe(
   Command.withSubcommands([rankCommand, explainCommand, replayCommand])
 )
 
-const commands = [ledgerCommands, routeCommands] as const
+const commands = [
+  organizationCommands,
+  projectCommands,
+  environmentCommands,
+  keyCommands,
+  creditCommands,
+  adminKeyCommands,
+  auditCommand,
+  ledgerCommands,
+  routeCommands
+] as const
 
 const tollgate = Command.make("tollgate").pipe(
   Command.withDescription("Looks after a Tollgate gateway. Reads the same environment variables as the gateway."),
@@ -38,13 +54,15 @@ const isReported = (error: unknown): boolean => isFinding(error) || CliError.isC
 const report = (cause: Cause.Cause<unknown>) => {
   const error = Cause.squash(cause)
   if (isReported(error) || Cause.hasInterruptsOnly(cause)) return Effect.void
-  return Console.error(`tollgate: ${cause.reasons[0]?._tag === "Fail" ? describeError(error) : Cause.pretty(cause)}`)
+  const isFailure = cause.reasons[0]?._tag === "Fail"
+  const message = adminFailureOf(error)?.message ?? (isFailure ? describeError(error) : Cause.pretty(cause))
+  return Console.error(`tollgate: ${message}`)
 }
 
 const exitCodeOf = (exit: Exit.Exit<unknown, unknown>): number => {
   if (Exit.isSuccess(exit)) return 0
   const error = Cause.squash(exit.cause)
-  if (isFinding(error)) return 1
+  if (isFinding(error) || adminFailureOf(error)?.isRefusal === true) return 1
   const isHelp = CliError.isCliError(error) && error._tag === "ShowHelp" && error.errors.length === 0
   return isHelp ? 0 : 2
 }

@@ -1,0 +1,166 @@
+/** `tollgate key`: API keys and their limits. A secret is printed once, by the command that makes it. */
+import { Effect, Option, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+
+import { Time } from "../api/admin/AdminRoutes.ts"
+import { endpointNames } from "../domain/Caller.ts"
+import { apiKeyId, modelId } from "../domain/Ids.ts"
+import { AdminClient } from "./AdminClient.ts"
+import { adminCommandLayer, adminFlags, affirmed, given, responseMode, yes } from "./AdminCommand.ts"
+import { environmentOf, organizationOf } from "./AdminNames.ts"
+import { pageFlags, printAnswer, printList } from "./AdminOutput.ts"
+
+const key = Argument.String("key").pipe(Argument.withDescription("The id of a key."))
+
+const environment = Flag.String("environment").pipe(
+  Flag.withMetavar("ENVIRONMENT"),
+  Flag.withDescription("The id of an environment, or its name behind that of its project: Acme/shop/production.")
+)
+
+const name = Flag.String("name").pipe(Flag.withDescription("A name by which people know the key."))
+
+const limits = {
+  label: Flag.String("label").pipe(Flag.withDescription("A note, such as who has the key."), Flag.optional),
+  model: Flag.String("model").pipe(
+    Flag.withMetavar("MODEL"),
+    Flag.withDescription("A model that the key may use; without any it may use all. Can be given several times."),
+    Flag.atLeast(0)
+  ),
+  endpoint: Flag.Literals("endpoint", endpointNames).pipe(
+    Flag.withDescription("An endpoint that the key may use; without any it may use all. Can be given several times."),
+    Flag.atLeast(0)
+  ),
+  rpm: Flag.Int("rpm").pipe(
+    Flag.withMetavar("N"),
+    Flag.withDescription("Requests per minute, in place of the limit of the gateway."),
+    Flag.optional
+  ),
+  expires: Flag.String("expires").pipe(
+    Flag.withMetavar("TIME"),
+    Flag.withSchema(Time),
+    Flag.withDescription("When the key expires, such as 2027-01-01T00:00:00Z."),
+    Flag.optional
+  )
+} as const
+
+type Limits = Command.Command.Config.Infer<typeof limits>
+
+/** Those that were given, as members of a request. */
+const limitsOf = ({ endpoint, expires, label, model, rpm }: Limits) => ({
+  ...given({ label, requests_per_minute: rpm, expires_at: expires }),
+  ...(model.length > 0 && { models: model.map((id) => modelId(id)) }),
+  ...(endpoint.length > 0 && { endpoints: endpoint })
+})
+
+const list = Command.make(
+  "list",
+  {
+    ...pageFlags,
+    org: Flag.String("org").pipe(Flag.withDescription("Only those of this organization."), Flag.optional),
+    environment: Flag.optional(environment),
+    valid: Flag.Literals("valid", ["true", "false"]).pipe(
+      Flag.withDescription("Only those that open something now, or only those that do not."),
+      Flag.optional
+    )
+  },
+  Effect.fn(function* ({ environment, org, valid, ...page }) {
+    const { apiKeys } = yield* AdminClient
+    const filter = given({
+      organization_id: yield* Effect.transposeOption(Option.map(org, organizationOf)),
+      environment_id: yield* Effect.transposeOption(Option.map(environment, environmentOf)),
+      valid
+    })
+    const columns = ["id", "name", "display_prefix", "models", "requests_per_minute", "expires_at", "revoked_at"]
+    yield* printList(page, { columns, numbers: ["requests_per_minute"] }, (query) =>
+      apiKeys.list({ query: { ...query, ...filter }, responseMode })
+    )
+  })
+).pipe(Command.withDescription("List keys, the latest first."))
+
+const get = Command.make(
+  "get",
+  { key },
+  Effect.fn(function* ({ key }) {
+    const { apiKeys } = yield* AdminClient
+    yield* printAnswer(apiKeys.get({ params: { id: apiKeyId(key) }, responseMode }))
+  })
+).pipe(Command.withDescription("Show one key, without its secret."))
+
+const issue = Command.make(
+  "issue",
+  { environment, name, ...limits },
+  Effect.fn(function* ({ environment, name, ...limits }) {
+    const { apiKeys } = yield* AdminClient
+    const environment_id = yield* environmentOf(environment)
+    yield* printAnswer(apiKeys.issue({ payload: { environment_id, name, ...limitsOf(limits) }, responseMode }))
+  })
+).pipe(Command.withDescription("Issue a key. The secret is printed only this once."))
+
+/** The members of a key that can be taken away, by the flags that set them. */
+const clearable = {
+  label: "label",
+  model: "models",
+  endpoint: "endpoints",
+  rpm: "requests_per_minute",
+  expires: "expires_at"
+} as const
+
+const clear = Flag.Literals("clear", ["label", "model", "endpoint", "rpm", "expires"]).pipe(
+  Flag.withDescription("A limit to take away. Can be given several times."),
+  Flag.atLeast(0)
+)
+
+const update = Command.make(
+  "update",
+  { key, name: Flag.optional(name), clear, ...limits },
+  Effect.fn(function* ({ clear, key, name, ...limits }) {
+    const { apiKeys } = yield* AdminClient
+    const cleared = Object.fromEntries(clear.map((limit) => [clearable[limit], null]))
+    const payload = { ...given({ name }), ...limitsOf(limits), ...cleared }
+    yield* printAnswer(apiKeys.update({ params: { id: apiKeyId(key) }, payload, responseMode }))
+  })
+).pipe(Command.withDescription("Change a key. What is not given stays as it is."))
+
+const revoke = Command.make(
+  "revoke",
+  { key, yes },
+  Effect.fn(function* ({ key, yes }) {
+    const { apiKeys } = yield* AdminClient
+    yield* affirmed(`This revokes key ${key} for good`, yes)
+    yield* printAnswer(apiKeys.revoke({ params: { id: apiKeyId(key) }, responseMode }))
+  })
+).pipe(Command.withDescription("Revoke a key for good."))
+
+const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
+
+const overlap = Flag.String("overlap").pipe(
+  Flag.withMetavar("TIME"),
+  Flag.withDescription("How long the old key stays valid beside the new one, such as 0s, 30m, 24h or 7d."),
+  Flag.withSchema(
+    Schema.String.check(
+      Schema.isPattern(/^\d{1,9}[smhd]$/, { expected: "a number with a unit, such as 30m, 24h or 7d" })
+    )
+  )
+)
+
+const secondsOf = (text: string): number => {
+  const unit = text.slice(-1)
+  return Number(text.slice(0, -1)) * (unit === "s" || unit === "m" || unit === "h" ? unitSeconds[unit] : unitSeconds.d)
+}
+
+const rotate = Command.make(
+  "rotate",
+  { key, overlap },
+  Effect.fn(function* ({ key, overlap }) {
+    const { apiKeys } = yield* AdminClient
+    const payload = { overlap_seconds: secondsOf(overlap) }
+    yield* printAnswer(apiKeys.rotate({ params: { id: apiKeyId(key) }, payload, responseMode }))
+  })
+).pipe(Command.withDescription("Issue a key like this one, which expires after the overlap."))
+
+export const keyCommands = Command.make("key").pipe(
+  Command.withSharedFlags(adminFlags),
+  Command.withDescription("API keys and their limits"),
+  Command.withSubcommands([list, get, issue, update, revoke, rotate]),
+  Command.provide(adminCommandLayer)
+)

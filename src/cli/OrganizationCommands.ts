@@ -1,0 +1,121 @@
+/** `tollgate org`: organizations, to which credit belongs. */
+import { Console, Effect } from "effect"
+import { Command, Flag } from "effect/cli"
+
+import type { OrganizationId } from "../domain/Ids.ts"
+import { AdminClient } from "./AdminClient.ts"
+import {
+  adminCommandLayer,
+  adminFlags,
+  affirmed,
+  given,
+  name,
+  organization,
+  responseMode,
+  yes
+} from "./AdminCommand.ts"
+import { organizationOf } from "./AdminNames.ts"
+import { pageFlags, printAnswer, printList, printObject } from "./AdminOutput.ts"
+
+const list = Command.make(
+  "list",
+  {
+    ...pageFlags,
+    name: Flag.String("name").pipe(Flag.withDescription("Only names that contain this."), Flag.optional),
+    closed: Flag.Literals("closed", ["true", "false"]).pipe(
+      Flag.withDescription("Only those that are closed, or only those that are not."),
+      Flag.optional
+    )
+  },
+  Effect.fn(function* ({ closed, name, ...page }) {
+    const { tenants } = yield* AdminClient
+    yield* printList(page, { columns: ["id", "name", "created_at", "closed_at"] }, (query) =>
+      tenants.listOrganizations({ query: { ...query, ...given({ name, closed }) }, responseMode })
+    )
+  })
+).pipe(Command.withDescription("List organizations, the latest first."))
+
+const get = Command.make(
+  "get",
+  { organization },
+  Effect.fn(function* ({ organization }) {
+    const { tenants } = yield* AdminClient
+    const id = yield* organizationOf(organization)
+    yield* printAnswer(tenants.getOrganization({ params: { id }, responseMode }))
+  })
+).pipe(Command.withDescription("Show one organization."))
+
+const withKey = Flag.Boolean("with-key").pipe(
+  Flag.withDescription("Also make a project, an environment and a key in it, each named default."),
+  Flag.withDefault(false)
+)
+
+const create = Command.make(
+  "create",
+  { name, withKey },
+  Effect.fn(function* ({ name, withKey }) {
+    const { tenants } = yield* AdminClient
+    const answer = tenants.createOrganization({ payload: { name }, responseMode })
+    if (!withKey) return yield* printAnswer(answer)
+    const [{ id }, response] = yield* answer
+    const key = yield* firstKey(id).pipe(
+      Effect.tapError(() => Console.error(`Organization ${id} was opened, but it has no key yet`))
+    )
+    yield* printObject({ organization: yield* response.json, ...key })
+  })
+).pipe(Command.withDescription("Open an organization."))
+
+/** A project, an environment in it, and a key for that. */
+const firstKey = Effect.fnUntraced(function* (organization: OrganizationId) {
+  const { apiKeys, tenants } = yield* AdminClient
+  const payload = { name: "default" }
+  const [project, projectAnswer] = yield* tenants.createProject({ params: { id: organization }, payload, responseMode })
+  const [environment, environmentAnswer] = yield* tenants.createEnvironment({
+    params: { id: project.id },
+    payload,
+    responseMode
+  })
+  const [, keyAnswer] = yield* apiKeys.issue({
+    payload: { ...payload, environment_id: environment.id },
+    responseMode
+  })
+  return {
+    project: yield* projectAnswer.json,
+    environment: yield* environmentAnswer.json,
+    api_key: yield* keyAnswer.json
+  }
+})
+
+/** Changes an organization and prints it. */
+const changed = Effect.fnUntraced(function* (
+  organization: string,
+  payload: { readonly name?: string; readonly closed?: boolean }
+) {
+  const { tenants } = yield* AdminClient
+  const id = yield* organizationOf(organization)
+  yield* printAnswer(tenants.updateOrganization({ params: { id }, payload, responseMode }))
+})
+
+const rename = Command.make("rename", { organization, name }, ({ name, organization }) =>
+  changed(organization, { name })
+).pipe(Command.withDescription("Rename an organization."))
+
+const close = Command.make(
+  "close",
+  { organization, yes },
+  Effect.fn(function* ({ organization, yes }) {
+    yield* affirmed(`This refuses every key of organization ${organization}`, yes)
+    yield* changed(organization, { closed: true })
+  })
+).pipe(Command.withDescription("Close an organization: none of its keys is valid until it is reopened."))
+
+const reopen = Command.make("reopen", { organization }, ({ organization }) =>
+  changed(organization, { closed: false })
+).pipe(Command.withDescription("Make the keys of a closed organization valid again."))
+
+export const organizationCommands = Command.make("org").pipe(
+  Command.withSharedFlags(adminFlags),
+  Command.withDescription("Organizations, to which credit belongs"),
+  Command.withSubcommands([list, get, create, rename, close, reopen]),
+  Command.provide(adminCommandLayer)
+)
