@@ -42,13 +42,21 @@ export const unexplainedCharges = (report: AuditReport): number => report.counts
 export const differences = (report: AuditReport): number =>
   Object.values(report.counts).reduce((sum, count) => sum + count, 0) - unexplainedCharges(report)
 
-/** Reads everything once: it takes as long as reading the tables does, and the memory of one page of them. */
-export const audit: Effect.Effect<AuditReport, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  return yield* Effect.provideService(sql.withTransaction(runChecks), SqlClient.BeginTransaction, snapshot)
-}).pipe(Effect.withSpan("Audit.audit"))
+/**
+ * Reads everything once: it takes as long as reading the tables does, and the memory of one page of them. `onChecked`
+ * is called after each page, with the number of requests in it.
+ */
+export const auditReporting = (
+  onChecked: (requests: number) => Effect.Effect<void>
+): Effect.Effect<AuditReport, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.provideService(sql.withTransaction(runChecks(onChecked)), SqlClient.BeginTransaction, snapshot)
+  ).pipe(Effect.withSpan("Audit.audit"))
 
-const runChecks = Effect.gen(function* () {
+/** The same in silence. */
+export const audit = auditReporting(() => Effect.void)
+
+const runChecks = Effect.fnUntraced(function* (onChecked: (requests: number) => Effect.Effect<void>) {
   const tally = new Tally()
   const accounts = yield* checkAccounts
   tally.count("account", accounts.failed)
@@ -60,7 +68,10 @@ const runChecks = Effect.gen(function* () {
   tally.count("rejected_charge", rejected.failed)
   tally.findings.push(...rejected.rows.map(rejectedChargeFinding))
   yield* Stream.runForEachArray(requestRecords, (page) =>
-    Effect.sync(() => page.forEach((records) => tally.add(records)))
+    Effect.suspend(() => {
+      page.forEach((records) => tally.add(records))
+      return onChecked(page.length)
+    })
   )
   const { charges, counts, findings, receipts, settling } = tally
   return { accounts: accounts.checked, holds: holds.checked, receipts, charges, settling, counts, findings }

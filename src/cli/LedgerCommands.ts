@@ -5,11 +5,12 @@
 import { Console, Data, Effect, Stream } from "effect"
 import { Command, Flag } from "effect/cli"
 
-import { audit, differences, type AuditReport, unexplainedCharges } from "../audit/Audit.ts"
+import { auditReporting, differences, type AuditReport, unexplainedCharges } from "../audit/Audit.ts"
 import { type CheckName, checks, type Finding } from "../audit/RequestChecks.ts"
 import { toUsd } from "../domain/Money.ts"
 import { type CreditAccount, creditAccounts } from "../ledger/CreditAccounts.ts"
 import * as Connection from "./Connection.ts"
+import { progress } from "./Progress.ts"
 
 /** The audit has found differences, which have been printed. */
 export class BooksDiffer extends Data.TaggedError("BooksDiffer") {}
@@ -28,7 +29,7 @@ const verify = Command.make(
   "verify",
   { json, strict },
   Effect.fn(function* ({ json, strict }) {
-    const report = yield* audit
+    const report = yield* Effect.scoped(Effect.flatMap(progress("requests"), auditReporting))
     const clean = differences(report) === 0 && (!strict || unexplainedCharges(report) === 0)
     yield* Console.log(json ? JSON.stringify({ clean, ...report }, null, 2) : reportText(report).join("\n"))
     if (!clean) return yield* new BooksDiffer()

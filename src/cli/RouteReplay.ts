@@ -7,9 +7,10 @@ import { Command, Flag } from "effect/cli"
 
 import { Catalog } from "../catalog/Catalog.ts"
 import { type Picodollars, toUsd } from "../domain/Money.ts"
-import { recentRequests } from "../receipts/RecentRequests.ts"
+import { recentRequests, storedRequests } from "../receipts/RecentRequests.ts"
 import { Router } from "../routing/Router.ts"
 import * as Connection from "./Connection.ts"
+import { type Advance, progress } from "./Progress.ts"
 import { ReplayTotals } from "./ReplayTotals.ts"
 import * as RouteCatalog from "./RouteCatalog.ts"
 import { table } from "./Table.ts"
@@ -34,7 +35,8 @@ export const replayCommand = Command.make(
   "replay",
   { last, json, catalog: RouteCatalog.catalog, everyModel: RouteCatalog.everyModel },
   Effect.fn(function* ({ json, last }) {
-    const totals = yield* replayed(last)
+    const advance = progress("requests", storedRequests(last))
+    const totals = yield* Effect.scoped(Effect.flatMap(advance, (advance) => replayed(last, advance)))
     const { version } = yield* Catalog
     yield* Console.log(
       json ? JSON.stringify(replayJson(totals, version), null, 2) : replayText(totals, version).join("\n")
@@ -53,11 +55,17 @@ export const replayCommand = Command.make(
   )
 )
 
-/** Routes the last `count` requests of the log again. */
-export const replayed = Effect.fn("RouteReplay.replayed")(function* (count: number) {
+/** Routes the last `count` requests of the log again. `advance` counts them as it goes. */
+export const replayed = Effect.fn("RouteReplay.replayed")(function* (
+  count: number,
+  advance: Advance = () => Effect.void
+) {
   const totals = new ReplayTotals(yield* Catalog, yield* Router)
   yield* Stream.runForEachArray(recentRequests(count), (receipts) =>
-    Effect.sync(() => receipts.forEach((receipt) => totals.add(receipt)))
+    Effect.suspend(() => {
+      receipts.forEach((receipt) => totals.add(receipt))
+      return advance(receipts.length)
+    })
   )
   return totals
 })

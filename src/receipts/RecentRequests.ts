@@ -34,5 +34,13 @@ export const recentRequests = (count: number) =>
     })
   )
 
+/** How many requests are stored, counted up to `count`. */
+export const storedRequests = Effect.fnUntraced(function* (count: number) {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{ readonly count: bigint }>`
+    SELECT count(*) AS count FROM (SELECT 1 FROM request_log LIMIT ${count}) AS newest`
+  return Number(row?.count ?? 0)
+})
+
 const requestOf = ({ receipt }: Row): Effect.Effect<RecentRequest> =>
   Effect.orElseSucceed(decodeReceipt(receipt), () => "Unreadable" as const)
