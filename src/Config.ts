@@ -6,55 +6,11 @@
  * The variables with the keys and base URLs of providers are not here: the catalog names them, and
  * `catalog/ProviderAccounts.ts` reads them.
  */
-import { Config, ConfigProvider, Data, Duration, Effect, Option, Redacted, Schema } from "effect"
+import { Config, ConfigProvider, Duration, Effect, Option, Redacted } from "effect"
 
-import { fromUsd, type Picodollars } from "./domain/Money.ts"
-
-/** The documentation of one environment variable. */
-export interface Variable {
-  readonly name: string
-  /** The default as the documentation prints it. */
-  readonly default: string
-  readonly meaning: string
-}
-
-const documented: Array<Variable> = []
-
-/** All documented variables, in the order of declaration. */
-export const variables: ReadonlyArray<Variable> = documented
-
-/** Adds a variable to the list of documented ones. */
-const variable = <A>(documentation: Variable, config: Config.Config<A>): Config.Config<A> => {
-  documented.push(documentation)
-  return config
-}
-
-/** Members of answers and fields of uploads that a service of the same name would collide with. */
-const completionMembers = ["id", "object", "created", "model", "choices", "usage", "error", "system_fingerprint"]
-const uploadFields = ["file", "language", "prompt", "temperature", "response_format", "stream", "call_name", "metadata"]
-const reservedNames = [...completionMembers, ...uploadFields]
-
-const ServiceName = Schema.String.check(
-  Schema.isPattern(/^[a-z][a-z0-9_]{0,31}$/, { expected: "a name of lower-case letters, digits and underscores" }),
-  Schema.makeFilter((name) => !reservedNames.includes(name), { expected: `none of ${reservedNames.join(", ")}` })
-)
-
-/** A key that could be guessed would open an account with credit; the bound on its length is that of the look-up. */
-const ApiKeyText = Schema.String.check(
-  Schema.isPattern(/^[\x21-\x7e]{8,512}$/, {
-    expected: "a key of 8 to 512 visible ASCII characters, such as one that `openssl rand -hex 32` makes"
-  })
-)
-
-const UsdText = Schema.String.check(
-  Schema.isPattern(/^\d{1,6}(\.\d{1,12})?$/, { expected: "an amount of USD such as 10 or 2.50" })
-)
-
-const Usd = (name: string): Config.Config<Picodollars> =>
-  Config.schema(UsdText, name).pipe(Config.map((text) => Option.getOrThrow(fromUsd(text))))
-
-const positive = (name: string): Config.Config<number> =>
-  Config.schema(Schema.NumberFromString.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(1)), name)
+import { ApiKeyText, GatewayUrl, positive, ServiceName, Usd } from "./config/Values.ts"
+import { declaredVariables, explained, type SettingsError, variable } from "./config/Variables.ts"
+import { fromUsd } from "./domain/Money.ts"
 
 const databaseUrl = Config.option(Config.Redacted("DATABASE_URL")).pipe(Config.map(Option.getOrUndefined))
 
@@ -221,28 +177,8 @@ const allSettings = Config.all({
 
 export type Settings = Config.Success<typeof allSettings>
 
-/** A malformed variable, in one line that says what to do. It never has the value, which may be a secret. */
-export class SettingsError extends Data.TaggedError("SettingsError")<{ readonly message: string }> {}
-
-/** `SchemaError(Expected … at ["PORT"])` */
-const issueText = /^(?:SchemaError\()?(.*?) at \["([A-Z0-9_]+)"\]\)?$/s
-
-const explained = ({ message }: Config.ConfigError): SettingsError => {
-  const [, issue = "", name] = issueText.exec(message) ?? []
-  const known = documented.find((entry) => entry.name === name)
-  if (name === undefined || known === undefined) return new SettingsError({ message })
-  return new SettingsError({
-    message: `${name}: ${issue.trim()}. Set it so, or unset it for the default: ${known.default}`
-  })
-}
-
 /** Reads all variables. A malformed value fails with the name of the variable and what was expected. */
 export const settings: Effect.Effect<Settings, SettingsError> = Effect.mapError(allSettings, explained)
-
-/** Where a gateway answers. */
-export const GatewayUrl = Schema.String.check(
-  Schema.isPattern(/^https?:\/\/[^\s?#@]+$/, { expected: "a URL such as https://gateway.example.com" })
-)
 
 /** For the commands of operators; the gateway does not read it. */
 export const gatewayUrl: Effect.Effect<Option.Option<string>, SettingsError> = variable(
@@ -258,3 +194,6 @@ export const gatewayUrl: Effect.Effect<Option.Option<string>, SettingsError> = v
 export const environment = ConfigProvider.fromEnv({
   env: Object.fromEntries(Object.entries(process.env).flatMap(([name, value]) => (value ? [[name, value]] : [])))
 })
+
+/** All documented variables, in the order of declaration. */
+export const variables = declaredVariables

@@ -2,7 +2,7 @@
 import { Console, Effect, Layer, Option, Stdio, Terminal } from "effect"
 import { Argument, Flag } from "effect/cli"
 
-import { GatewayUrl } from "../Config.ts"
+import { GatewayUrl } from "../config/Values.ts"
 import { adminClientLayer } from "./AdminClient.ts"
 import { Refused } from "./AdminFailure.ts"
 import { Output, printable } from "./AdminOutput.ts"

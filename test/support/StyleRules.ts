@@ -35,11 +35,12 @@ const arrows: Record<string, ReadonlyArray<string>> = {
   sandbox: ["domain", "catalog", "Config"],
   sql: ["domain", "Config", "observability"],
   observability: ["domain", "Config"],
-  Config: ["domain"],
+  Config: ["domain", "config"],
+  config: ["domain"],
   // An audit compares the journal, the request log and the prices, so it sees both folders that store them.
   audit: ["domain", "catalog", "ledger", "receipts", "sql"],
   // Audits and balances are read from the database itself: they work when no gateway runs, and trust none that does.
-  cli: [...edge, "http", "audit", "sql"],
+  cli: [...edge, "config", "http", "audit", "sql"],
   main: [...edge, "http", "sandbox", "sql"]
 }
 

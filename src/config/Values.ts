@@ -1,0 +1,38 @@
+/** The forms that environment variables take. */
+import { Config, Option, Schema } from "effect"
+
+import { fromUsd, type Picodollars } from "../domain/Money.ts"
+
+/** Members of answers and fields of uploads that a service of the same name would collide with. */
+const completionMembers = ["id", "object", "created", "model", "choices", "usage", "error", "system_fingerprint"]
+const uploadFields = ["file", "language", "prompt", "temperature", "response_format", "stream", "call_name", "metadata"]
+const reservedNames = [...completionMembers, ...uploadFields]
+
+export const ServiceName = Schema.String.check(
+  Schema.isPattern(/^[a-z][a-z0-9_]{0,31}$/, { expected: "a name of lower-case letters, digits and underscores" }),
+  Schema.makeFilter((name) => !reservedNames.includes(name), { expected: `none of ${reservedNames.join(", ")}` })
+)
+
+/** A key that could be guessed would open an account with credit; the bound on its length is that of the look-up. */
+export const ApiKeyText = Schema.String.check(
+  Schema.isPattern(/^[\x21-\x7e]{8,512}$/, {
+    expected: "a key of 8 to 512 visible ASCII characters, such as one that `openssl rand -hex 32` makes"
+  })
+)
+
+const UsdText = Schema.String.check(
+  Schema.isPattern(/^\d{1,6}(\.\d{1,12})?$/, { expected: "an amount of USD such as 10 or 2.50" })
+)
+
+/** An amount of USD, in picodollars. */
+export const Usd = (name: string): Config.Config<Picodollars> =>
+  Config.schema(UsdText, name).pipe(Config.map((text) => Option.getOrThrow(fromUsd(text))))
+
+/** A whole number of at least one. */
+export const positive = (name: string): Config.Config<number> =>
+  Config.schema(Schema.NumberFromString.check(Schema.isInt(), Schema.isGreaterThanOrEqualTo(1)), name)
+
+/** Where a gateway answers. */
+export const GatewayUrl = Schema.String.check(
+  Schema.isPattern(/^https?:\/\/[^\s?#@]+$/, { expected: "a URL such as https://gateway.example.com" })
+)
