@@ -135,6 +135,14 @@ const allSettings = Config.all({
       positive("ESTIMATE_OUTPUT_TOKENS_HIGH").pipe(Config.withDefault(8_192))
     )
   }),
+  requestLogDays: variable(
+    {
+      name: "REQUEST_LOG_DAYS",
+      default: "unset",
+      meaning: "How many days receipts are kept. Unset: for good. The journal of credit is always kept."
+    },
+    Config.option(positive("REQUEST_LOG_DAYS")).pipe(Config.map(Option.getOrUndefined))
+  ),
   shutdownTimeout: variable(
     {
       name: "SHUTDOWN_TIMEOUT",

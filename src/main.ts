@@ -31,6 +31,8 @@ import { Payments } from "./ledger/Payments.ts"
 import { logFatal } from "./observability/ErrorDescription.ts"
 import { telemetryLayer } from "./observability/Telemetry.ts"
 import { Dispatch } from "./providers/dispatch/Dispatch.ts"
+import { earlierReceiptsLayer } from "./receipts/EarlierReceipts.ts"
+import { logPartitionsLayer } from "./receipts/LogPartitions.ts"
 import { priceListLayer } from "./receipts/PriceList.ts"
 import { RequestLog } from "./receipts/RequestLog.ts"
 import { Router } from "./routing/Router.ts"
@@ -71,6 +73,8 @@ export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.
       Layer.provide(AuditTrail.layer),
       Layer.provide(RateLimits.layer(options)),
       Layer.provide(RequestLog.layer),
+      Layer.provideMerge(earlierReceiptsLayer),
+      Layer.provideMerge(logPartitionsLayer(options)),
       Layer.provide(RecordedAnswers.layer),
       Layer.provide(priceListLayer)
     )

@@ -9,6 +9,7 @@ import { organizationId, requestId } from "../domain/Ids.ts"
 import { picodollars } from "../domain/Money.ts"
 import { leaseLifetime } from "../ledger/Lease.ts"
 import { decodePrice } from "../receipts/PriceList.ts"
+import { receiptIds } from "../receipts/RecentRequests.ts"
 import { decodeChargeFacts, decodeReceipt } from "../receipts/StoredReceipt.ts"
 import { pagesByKey } from "../sql/Pages.ts"
 import type { BookedCharge, RequestRecords } from "./RequestChecks.ts"
@@ -56,20 +57,22 @@ const readPage = Effect.fnUntraced(function* (after: string) {
   return yield* sql<Row>`
     WITH page AS MATERIALIZED (
       SELECT id FROM (
-        (SELECT id FROM request_log WHERE id > ${after}::uuid ORDER BY id LIMIT ${pageSize})
+        (${receiptIds(sql, after, pageSize)})
         UNION
         (SELECT id FROM credit_entry WHERE id > ${after}::uuid AND kind = 'charge' ORDER BY id LIMIT ${pageSize})
       ) AS known
       ORDER BY id
       LIMIT ${pageSize}
     )
-    SELECT page.id, request_log.organization_id, receipt, price_list.price, charges, holds, charged_at,
+    SELECT page.id, logged.organization_id, receipt, price_list.price, charges, holds, charged_at,
       extract(epoch FROM now())::float8 * 1000 AS now,
       EXISTS (SELECT 1 FROM gateway_lease WHERE heartbeat_at > now() - ${leaseLifetime}::interval) AS running
     FROM page
-    LEFT JOIN request_log USING (id)
+    LEFT JOIN LATERAL (
+      SELECT * FROM request_receipt WHERE request_receipt.at = request_time(page.id) AND request_receipt.id = page.id
+    ) AS logged ON true
     LEFT JOIN price_list
-      ON catalog_version = receipt->>'catalogVersion' AND price_list.endpoint = receipt->'served'->>'endpoint'
+      ON price_list.catalog_version = logged.catalog_version AND price_list.endpoint = logged.endpoint
     CROSS JOIN LATERAL (
       SELECT extract(epoch FROM max(at))::float8 * 1000 AS charged_at,
         jsonb_agg(

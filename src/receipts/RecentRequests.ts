@@ -14,6 +14,16 @@ interface Row {
   readonly receipt: unknown
 }
 
+/** The first ids of receipts after one, in order. Old receipts may still be in the table of earlier versions. */
+export const receiptIds = (sql: SqlClient.SqlClient, after: string, count: number) => sql`
+  SELECT id FROM (
+    (SELECT id FROM logged_request
+      WHERE (at, id) > (request_time(${after}::uuid), ${after}::uuid) ORDER BY at, id LIMIT ${count})
+    UNION
+    (SELECT id FROM request_log WHERE id > ${after}::uuid ORDER BY id LIMIT ${count})
+  ) AS logged
+  ORDER BY id LIMIT ${count}`
+
 /** `Unreadable`: stored by a version whose format this one does not understand. */
 export type RecentRequest = Receipt | "Unreadable"
 
@@ -23,11 +33,21 @@ export const recentRequests = (count: number) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const [newestBefore] = yield* sql<{ readonly id: string }>`
-        SELECT id FROM request_log ORDER BY id DESC OFFSET ${count} LIMIT 1`
+        SELECT id FROM (
+          (SELECT id FROM logged_request ORDER BY at DESC, id DESC LIMIT ${count + 1})
+          UNION
+          (SELECT id FROM request_log ORDER BY id DESC LIMIT ${count + 1})
+        ) AS newest
+        ORDER BY id DESC OFFSET ${count} LIMIT 1`
       const rows = pagesByKey({
         after: newestBefore?.id ?? nilUuid,
         read: (after) => sql<Row>`
-          SELECT id, receipt FROM request_log WHERE id > ${after}::uuid ORDER BY id LIMIT ${pageSize}`,
+          SELECT logged.id, logged.receipt
+          FROM (${receiptIds(sql, after, pageSize)}) AS page
+          CROSS JOIN LATERAL (
+            SELECT id, receipt FROM request_receipt AS one WHERE one.at = request_time(page.id) AND one.id = page.id
+          ) AS logged
+          ORDER BY logged.id`,
         keyOf: (row) => row.id
       })
       return rows.pipe(Stream.take(count), Stream.mapEffect(requestOf))

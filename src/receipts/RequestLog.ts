@@ -27,6 +27,7 @@ import { counterOf, observed } from "../observability/MetricSeries.ts"
 import { metricTable } from "../observability/MetricTable.ts"
 import { isPermanent } from "../sql/SqlState.ts"
 import { chargedReceipt } from "./ChargedReceipt.ts"
+import { insertLatest, logParameters } from "./LogColumns.ts"
 import { decodePrice } from "./PriceList.ts"
 import type { Receipt } from "./Receipt.ts"
 import { decodeChargeFacts, decodeReceipt, encodeReceipt } from "./StoredReceipt.ts"
@@ -105,7 +106,9 @@ const makeFindStored = Effect.gen(function* () {
     const [row] = yield* sql<FoundRow>`
       SELECT receipt, -amount AS amount, facts, price
       FROM (SELECT ${id}::uuid AS id, ${organization}::uuid AS organization_id) AS asked
-      LEFT JOIN request_log USING (id, organization_id)
+      LEFT JOIN (SELECT id, organization_id, receipt FROM request_receipt WHERE at = request_time(${id}::uuid))
+        AS logged
+        USING (id, organization_id)
       LEFT JOIN (SELECT * FROM credit_entry WHERE kind = 'charge' AND facts IS NOT NULL) AS charge
         USING (id, organization_id)
       LEFT JOIN price_list
@@ -200,23 +203,8 @@ const reportLost = (reason: string): Effect.Effect<void> =>
 const makeStore = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  /** A request that ran twice under one id has one receipt: that of the run that was charged, or else of the last. */
-  const insert = (batch: ReadonlyArray<Receipt>) => sql`
-    INSERT INTO request_log (id, organization_id, at, receipt)
-    SELECT DISTINCT ON (id) id, organization_id, to_timestamp(at_millis / 1000), receipt::jsonb
-    FROM unnest(
-      ${batch.map(({ id }) => id)}::uuid[],
-      ${batch.map(({ organization }) => organization)}::uuid[],
-      ${batch.map(({ atMillis }) => String(atMillis))}::float8[],
-      ${batch.map(encodeReceipt)}::text[],
-      ${batch.map(({ cost }) => String(cost))}::bigint[]
-    ) WITH ORDINALITY AS t(id, organization_id, at_millis, receipt, cost, position)
-    ORDER BY id, cost = 0, CASE WHEN cost = 0 THEN -position ELSE position END
-    ON CONFLICT (id) DO UPDATE SET at = excluded.at, receipt = excluded.receipt
-      WHERE request_log.receipt ->> 'cost' = '0' AND request_log.organization_id = excluded.organization_id`
-
   const store = (batch: ReadonlyArray<Receipt>): Effect.Effect<void> =>
-    insert(batch).pipe(
+    sql.unsafe(insertLatest, logParameters(batch)).pipe(
       Effect.tapError((error) =>
         Effect.annotateLogs(Effect.logWarning("Receipts could not be stored"), {
           receipts: batch.length,

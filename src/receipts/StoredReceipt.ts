@@ -111,15 +111,27 @@ export const StoredReceipt = Schema.Struct({
 /** Stands for a character that cannot be stored. */
 const replacement = "\ufffd"
 
+/** Text that PostgreSQL can store, in JSON or in a column of text. */
+export const storableText = (text: string): string => text.toWellFormed().replaceAll("\0", replacement)
+
 const storable = (_key: string, value: unknown): unknown =>
-  typeof value === "bigint"
-    ? value.toString()
-    : typeof value === "string"
-      ? value.toWellFormed().replaceAll("\0", replacement)
-      : value
+  typeof value === "bigint" ? value.toString() : typeof value === "string" ? storableText(value) : value
 
 /** Written without the schema, because this runs for every request. A test checks that the schema can read it. */
 export const encodeReceipt = (receipt: Receipt): string => JSON.stringify(receipt, storable)
+
+/** The milliseconds since 1970 that the id of a request contains. */
+export const millisIn = (id: string): number => Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16)
+
+/** The part of a receipt for which the request log has no columns, as JSON that can be laid over them. */
+export const encodeDetail = ({ adjusted, atMillis, attempts, audio, id, rates, routing }: Receipt): string =>
+  // A try that was repeated later has the id of the first one, and then its own time is not that of the id.
+  JSON.stringify(
+    { ...(atMillis !== millisIn(id) && { atMillis }), audio, attempts, adjusted, rates, routing } satisfies {
+      readonly [member in keyof Receipt]?: unknown
+    },
+    storable
+  )
 
 /** Decodes what `encodeReceipt` wrote, after the database has parsed the JSON. */
 export const decodeReceipt = Schema.decodeUnknownEffect(StoredReceipt)

@@ -21,6 +21,7 @@ import { rejectedChargesMigration } from "./migrations/0010_rejected_charges.ts"
 import { adjustedAnswersMigration } from "./migrations/0011_adjusted_answers.ts"
 import { rateBucketsMigration } from "./migrations/0012_rate_buckets.ts"
 import { rateLimitsMigration } from "./migrations/0013_rate_limits.ts"
+import { loggedRequestsMigration } from "./migrations/0014_logged_requests.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -35,7 +36,8 @@ export const migrations = {
   "0010_rejected_charges": rejectedChargesMigration,
   "0011_adjusted_answers": adjustedAnswersMigration,
   "0012_rate_buckets": rateBucketsMigration,
-  "0013_rate_limits": rateLimitsMigration
+  "0013_rate_limits": rateLimitsMigration,
+  "0014_logged_requests": loggedRequestsMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */
@@ -57,7 +59,10 @@ const relations = [
   "audit_event",
   "payment",
   "rejected_charge",
-  "rate_bucket"
+  "rate_bucket",
+  "logged_request",
+  "logged_request_default",
+  "request_receipt"
 ]
 
 const table = "schema_migration"

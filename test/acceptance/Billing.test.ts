@@ -127,7 +127,7 @@ describeGateway("Billing", (it) => {
       const receipts = yield* eventually(
         Effect.map(
           sql<{ readonly cost: string }>`
-            SELECT receipt ->> 'cost' AS cost FROM request_log WHERE organization_id = ${tenant.organization}`,
+            SELECT receipt ->> 'cost' AS cost FROM request_receipt WHERE organization_id = ${tenant.organization}`,
           (rows) => (rows.length === bodies.length ? rows : undefined)
         ),
         "all receipts"

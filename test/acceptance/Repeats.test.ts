@@ -27,7 +27,7 @@ const killedAfterCharge = Effect.fnUntraced(function* (organization: Organizatio
   yield* sql`UPDATE recorded_answer SET claimed_until = to_timestamp(0), outcome = NULL, content_type = NULL,
     answer = NULL WHERE organization_id = ${organization}`
   // The receipt is written behind the answer.
-  yield* Effect.repeat(sql`DELETE FROM request_log WHERE organization_id = ${organization} RETURNING id`, {
+  yield* Effect.repeat(sql`DELETE FROM logged_request WHERE organization_id = ${organization} RETURNING id`, {
     while: (rows) => rows.length === 0
   })
 })

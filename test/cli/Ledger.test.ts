@@ -53,7 +53,7 @@ describeGateway("tollgate ledger", (it) => {
       yield* leave(tenant.key)
       const sql = yield* SqlClient.SqlClient
       const endings = sql<{ readonly outcome: string }>`
-        SELECT receipt->>'outcome' AS outcome FROM request_log WHERE organization_id = ${tenant.organization}`
+        SELECT receipt->>'outcome' AS outcome FROM request_receipt WHERE organization_id = ${tenant.organization}`
       const all = Effect.map(endings, (rows) => (rows.length > requests.length ? rows : undefined))
       const outcomes = (yield* eventually(all, "all receipts")).map(({ outcome }) => outcome)
       const expected = [

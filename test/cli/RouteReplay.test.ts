@@ -80,7 +80,7 @@ describeOnEngines("tollgate route replay", (suite) => {
         const log = yield* RequestLog
         const sql = yield* SqlClient.SqlClient
         for (let number = 0; number < logged; number++) yield* log.record(loggedReceipt(number))
-        const stored = sql<{ readonly n: number }>`SELECT count(*)::int AS n FROM request_log`
+        const stored = sql<{ readonly n: number }>`SELECT count(*)::int AS n FROM logged_request`
         yield* Effect.repeat(stored, { until: ([row]) => row?.n === logged })
 
         const last = replayJson(yield* replayed(1_001), "v1")
@@ -96,7 +96,7 @@ describeOnEngines("tollgate route replay", (suite) => {
         assert.deepStrictEqual(last.expected_usd, { requests: 667, before: "0.0283475", after: "0.07337" })
         assert.deepStrictEqual(last.charged_usd.other_model, { requests: 667, before: "0.0283475" })
 
-        yield* sql`UPDATE request_log SET receipt = '{"from":"the future"}' WHERE id = ${receiptOf(2).id}`
+        yield* sql`UPDATE logged_request SET detail = '{"attempts":"the future"}' WHERE id = ${receiptOf(2).id}`
         const all = yield* replayed(5_000)
         const { skipped } = replayJson(all, "v1")
         assert.deepStrictEqual(skipped, { not_routed: 399, without_features: 1, unreadable: 1 })
@@ -110,7 +110,7 @@ describeOnEngines("tollgate route replay", (suite) => {
     it.effect("replays nothing from an empty log", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        yield* sql`TRUNCATE request_log`
+        yield* sql`TRUNCATE logged_request`
         assert.strictEqual(replayJson(yield* replayed(10), "v1").requests, 0)
       })
     )
@@ -134,7 +134,7 @@ describeGateway("What a gateway logs for a replay", (it) => {
       for (const body of requests) yield* gateway.chat(body, as(tenant))
       const rows = yield* eventually(
         sql<{ readonly features: RoutingFeatures | null; readonly text: string }>`
-          SELECT receipt #> '{routing,features}' AS features, receipt::text AS text FROM request_log
+          SELECT receipt #> '{routing,features}' AS features, receipt::text AS text FROM request_receipt
           WHERE organization_id = ${tenant.organization} ORDER BY id`.pipe(
           Effect.map((found) => (found.length === requests.length ? found : undefined))
         ),

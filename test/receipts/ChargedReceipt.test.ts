@@ -39,7 +39,9 @@ const book = Effect.fnUntraced(function* ({ facts, receipt: { cost, id, organiza
 const store = Effect.fnUntraced(function* (log: RequestLog["Service"], receipt: Receipt) {
   const sql = yield* SqlClient.SqlClient
   yield* log.record(receipt)
-  yield* Effect.repeat(sql`SELECT id FROM request_log WHERE id = ${receipt.id}`, { while: (rows) => rows.length === 0 })
+  yield* Effect.repeat(sql`SELECT id FROM logged_request WHERE id = ${receipt.id}`, {
+    while: (rows) => rows.length === 0
+  })
 })
 
 /** What a try of the same request leaves that failed. */
@@ -68,7 +70,7 @@ describeOnEngines("Receipts of charged requests", (suite) => {
         const log = yield* RequestLog
         const { receipt } = chargedRequest()
         const recordAndFind = Effect.andThen(log.record(receipt), log.find(receipt.organization, receipt.id))
-        const found = yield* whileLocked("request_log", recordAndFind, 0)
+        const found = yield* whileLocked("logged_request", recordAndFind, 0)
         assert.deepStrictEqual(found, Option.some(receipt))
       })
     )

@@ -11,10 +11,10 @@ import { describeOnEngines, layerPostgres, whileLocked } from "../support/TestDa
 import { organization, receiptOf } from "./receipts.ts"
 
 const stored = Effect.flatMap(SqlClient.SqlClient, (sql) =>
-  Effect.map(sql<{ readonly n: number }>`SELECT count(*)::int AS n FROM request_log`, (rows) => rows[0]?.n ?? 0)
+  Effect.map(sql<{ readonly n: number }>`SELECT count(*)::int AS n FROM logged_request`, (rows) => rows[0]?.n ?? 0)
 )
 
-const empty = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`TRUNCATE request_log`)
+const empty = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`TRUNCATE logged_request`)
 
 const storedAtLeast = (count: number) => Effect.repeat(stored, { while: (n) => n < count })
 
@@ -39,7 +39,7 @@ describeOnEngines("RequestLog", (suite) => {
         const otherOrganization = organizationId("018f0000-0000-7000-8000-0000000000ff")
         assert.deepStrictEqual(yield* log.find(otherOrganization, receipt.id), Option.none())
         const sql = yield* SqlClient.SqlClient
-        const rows = yield* sql<{ readonly at: Date }>`SELECT at FROM request_log`
+        const rows = yield* sql<{ readonly at: Date }>`SELECT at FROM logged_request`
         assert.deepStrictEqual(
           rows.map(({ at }) => at.getTime()),
           [receipt.atMillis]
@@ -128,7 +128,7 @@ describeOnEngines("RequestLog", (suite) => {
         const before = yield* lost
         const offered = 12_000
         yield* whileLocked(
-          "request_log",
+          "logged_request",
           Effect.forEach(numbers(offered), (n) => log.record(receiptOf(n))),
           0
         )
@@ -161,9 +161,9 @@ describe.runIf(server !== undefined)("RequestLog [postgresql]", () => {
         const sql = yield* SqlClient.SqlClient
         const cut = sql<{ readonly cut: boolean }>`
           SELECT pg_terminate_backend(pid) AS cut FROM pg_stat_activity
-          WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO request_log%' AND pid <> pg_backend_pid()`
+          WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO logged_request%' AND pid <> pg_backend_pid()`
         const cutConnection = cut.pipe(Effect.repeat({ while: (rows) => rows.length === 0 }))
-        yield* whileLocked("request_log", Effect.andThen(log.record(receiptOf(1)), cutConnection), 0)
+        yield* whileLocked("logged_request", Effect.andThen(log.record(receiptOf(1)), cutConnection), 0)
         yield* stored.pipe(Effect.tap(TestClock.adjust("100 millis")), Effect.repeat({ while: (n) => n === 0 }))
         assert.deepStrictEqual(yield* log.find(organization, receiptOf(1).id), Option.some(receiptOf(1)))
       })

@@ -7,7 +7,7 @@ export const organization = Ids.organizationId("018f0000-0000-7000-8000-00000000
 
 /** The receipt of the request with this number. */
 export const receiptOf = (number: number): Receipt => ({
-  id: Ids.requestId(`018f0000-0000-7000-9000-${number.toString(16).padStart(12, "0")}`),
+  id: Ids.requestId(`018bcfe5-687b-7000-9000-${number.toString(16).padStart(12, "0")}`),
   organization,
   project: Ids.projectId("018f0000-0000-7000-8000-00000000000b"),
   environment: Ids.environmentId("018f0000-0000-7000-8000-00000000000c"),
