@@ -20,6 +20,7 @@ import { environmentCommands, projectCommands } from "./cli/ProjectCommands.ts"
 import { explainCommand } from "./cli/RouteExplain.ts"
 import { InvalidLines, rankCommand } from "./cli/RouteRank.ts"
 import { replayCommand } from "./cli/RouteReplay.ts"
+import { usageCommands } from "./cli/UsageCommands.ts"
 import { environment } from "./Config.ts"
 import { describeError } from "./observability/ErrorDescription.ts"
 import { tollgateVersion } from "./observability/Version.ts"
@@ -38,7 +39,8 @@ const commands = [
   adminKeyCommands,
   auditCommand,
   ledgerCommands,
-  routeCommands
+  routeCommands,
+  usageCommands
 ] as const
 
 const tollgate = Command.make("tollgate").pipe(

@@ -22,6 +22,7 @@ import { adjustedAnswersMigration } from "./migrations/0011_adjusted_answers.ts"
 import { rateBucketsMigration } from "./migrations/0012_rate_buckets.ts"
 import { rateLimitsMigration } from "./migrations/0013_rate_limits.ts"
 import { loggedRequestsMigration } from "./migrations/0014_logged_requests.ts"
+import { usageRollupsMigration } from "./migrations/0015_usage_rollups.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -37,7 +38,8 @@ export const migrations = {
   "0011_adjusted_answers": adjustedAnswersMigration,
   "0012_rate_buckets": rateBucketsMigration,
   "0013_rate_limits": rateLimitsMigration,
-  "0014_logged_requests": loggedRequestsMigration
+  "0014_logged_requests": loggedRequestsMigration,
+  "0015_usage_rollups": usageRollupsMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */
@@ -62,7 +64,9 @@ const relations = [
   "rate_bucket",
   "logged_request",
   "logged_request_default",
-  "request_receipt"
+  "request_receipt",
+  "usage_quarter",
+  "usage_label_quarter"
 ]
 
 const table = "schema_migration"

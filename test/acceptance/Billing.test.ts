@@ -136,6 +136,13 @@ describeGateway("Billing", (it) => {
         credit - balance,
         receipts.reduce((sum, { cost }) => sum + BigInt(cost), 0n)
       )
+      // The usage by quarter hours is written in the statement that writes the receipts.
+      for (const table of ["usage_quarter", "usage_label_quarter"]) {
+        const [usage] = yield* sql<{ readonly requests: string; readonly cost: string }>`
+          SELECT sum(requests)::text AS requests, sum(cost)::text AS cost FROM ${sql(table)}
+          WHERE organization_id = ${tenant.organization}`
+        assert.deepStrictEqual(usage, { requests: String(bodies.length), cost: String(credit - balance) })
+      }
       const charged = receipts.filter(({ cost }) => cost !== "0").length
       assert.isTrue(charged > 10 && charged < bodies.length)
     })
