@@ -35,6 +35,7 @@ import { earlierReceiptsLayer } from "./receipts/EarlierReceipts.ts"
 import { logPartitionsLayer } from "./receipts/LogPartitions.ts"
 import { priceListLayer } from "./receipts/PriceList.ts"
 import { RequestLog } from "./receipts/RequestLog.ts"
+import { UsageReports } from "./receipts/UsageReports.ts"
 import { Router } from "./routing/Router.ts"
 import { SessionPins } from "./routing/SessionPins.ts"
 import { SandboxMode, servedCatalogLayer } from "./sandbox/ServedCatalog.ts"
@@ -73,6 +74,7 @@ export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.
       Layer.provide(AuditTrail.layer),
       Layer.provide(RateLimits.layer(options)),
       Layer.provide(RequestLog.layer),
+      Layer.provide(UsageReports.layer),
       Layer.provideMerge(earlierReceiptsLayer),
       Layer.provideMerge(logPartitionsLayer(options)),
       Layer.provide(RecordedAnswers.layer),

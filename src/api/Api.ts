@@ -15,7 +15,7 @@ import {
 
 import type { Caller } from "../domain/Caller.ts"
 import { Credits, KeyFacts } from "./Account.ts"
-import { AdminApi } from "./admin/AdminApi.ts"
+import { RequestValidation, strictBodies } from "./admin/AdminRoutes.ts"
 import { CatalogRoutes } from "./admin/CatalogRoutes.ts"
 import { Transcription, TranscriptionEvent, TranscriptionRequestBody } from "./AudioTranscription.ts"
 import { ChatCompletion, ChatCompletionChunk } from "./ChatCompletion.ts"
@@ -27,11 +27,11 @@ import { receipts } from "./examples/GenerationExamples.ts"
 import { modelCards, modelLists } from "./examples/ModelExamples.ts"
 import { Generation } from "./Generation.ts"
 import { Liveness, NotReady, Readiness } from "./Health.ts"
-import { introduction } from "./Introduction.ts"
 import { MetricRoutes } from "./MetricRoutes.ts"
 import { ModelCard, ModelList } from "./Models.ts"
 import { documented } from "./OperationDocs.ts"
 import { ChatHeaders, IdempotencyHeaders } from "./RequestHeaders.ts"
+import { UsageList, UsageParameters } from "./UsageAnswer.ts"
 
 /** Whose API key the current request carries. */
 export class CurrentCaller extends Context.Service<CurrentCaller, Caller>()("tollgate/api/Api/CurrentCaller") {}
@@ -200,9 +200,16 @@ const Account = HttpApiGroup.make("account")
     ),
     HttpApiEndpoint.get("credits", "/v1/credits", { success: Credits }).annotateMerge(
       OpenApi.annotations({ summary: "What the organization of this API key can spend" })
-    )
+    ),
+    HttpApiEndpoint.get("usage", "/v1/usage", {
+      query: UsageParameters,
+      success: UsageList,
+      error: Errors.InvalidRequest
+    }).annotateMerge(OpenApi.annotations({ summary: "What the organization of this API key used, and its cost" }))
   )
+  .middleware(RequestValidation)
   .middleware(Authorization)
+  .annotateMerge(strictBodies)
   .annotateMerge(OpenApi.annotations({ title: "Account", description: "What an API key may do and can spend." }))
 
 const Health = HttpApiGroup.make("health")
@@ -231,16 +238,3 @@ export class Api extends HttpApi.make("tollgate").add(
   MetricRoutes,
   CatalogRoutes
 ) {}
-
-/** The definition of all endpoints: those of clients, and those of operators. */
-export class WholeApi extends HttpApi.make("tollgate")
-  .addHttpApi(Api)
-  .addHttpApi(AdminApi)
-  .annotateMerge(
-    OpenApi.annotations({
-      title: "Tollgate",
-      version: "1",
-      description: introduction,
-      servers: [{ url: "/", description: "This gateway." }]
-    })
-  ) {}

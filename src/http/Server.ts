@@ -44,8 +44,8 @@ export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<Ht
     accountHandlersLayer(options),
     healthHandlersLayer,
     metricHandlersLayer(options),
-    catalogHandlersLayer.pipe(Layer.provide(adminAuthorizationLayer), Layer.provide(requestValidationLayer))
-  ).pipe(Layer.provide(RequestBodies.layer), Layer.provide(authorizationLayer))
+    catalogHandlersLayer.pipe(Layer.provide(adminAuthorizationLayer))
+  ).pipe(Layer.provide(RequestBodies.layer), Layer.provide(authorizationLayer), Layer.provide(requestValidationLayer))
   const routes = Layer.mergeAll(
     HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),
     adminRoutesLayer,

@@ -10,8 +10,9 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { type Duration, Effect, Exit, Layer, Schema } from "effect"
 import { HttpApi } from "effect/http-api"
 
-import { documentPaths, WholeApi } from "../../src/api/Api.ts"
+import { documentPaths } from "../../src/api/Api.ts"
 import { errorTable } from "../../src/api/ErrorTable.ts"
+import { WholeApi } from "../../src/api/WholeApi.ts"
 import { connectionBacklog, nodeServer } from "../../src/http/edge/NodeServer.ts"
 
 /** An answer as it was sent over HTTP. */

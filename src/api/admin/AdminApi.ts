@@ -8,5 +8,12 @@ import { HttpApi } from "effect/http-api"
 import { CreditRoutes } from "./Credit.ts"
 import { ApiKeyRoutes, OperatorRoutes } from "./Keys.ts"
 import { TenantRoutes } from "./Tenants.ts"
+import { UsageRoutes } from "./UsageRoutes.ts"
 
-export class AdminApi extends HttpApi.make("admin").add(TenantRoutes, ApiKeyRoutes, CreditRoutes, OperatorRoutes) {}
+export class AdminApi extends HttpApi.make("admin").add(
+  TenantRoutes,
+  ApiKeyRoutes,
+  CreditRoutes,
+  OperatorRoutes,
+  UsageRoutes
+) {}

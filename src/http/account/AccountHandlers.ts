@@ -1,4 +1,7 @@
-/** `GET /v1/key` and `GET /v1/credits`: what the holder of an API key may know without asking the operator. */
+/**
+ * `GET /v1/key`, `GET /v1/credits` and `GET /v1/usage`: what the holder of an API key may know without asking the
+ * operator.
+ */
 import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 
@@ -9,6 +12,7 @@ import { Api, CurrentCaller } from "../../api/Api.ts"
 import type { RateLimitNumbers } from "../../domain/Caller.ts"
 import { toUsd } from "../../domain/Money.ts"
 import { CreditLedger } from "../../ledger/CreditLedger.ts"
+import { makeUsageReply } from "../admin/UsageReply.ts"
 
 export interface AccountOptions {
   /** The limit of keys that have none of their own. */
@@ -20,6 +24,7 @@ export const accountHandlersLayer = ({ requestsPerMinute }: AccountOptions) =>
     Effect.gen(function* () {
       const keys = yield* ApiKeys
       const ledger = yield* CreditLedger
+      const usageOf = yield* makeUsageReply
       return handlers
         .handle(
           "key",
@@ -35,6 +40,13 @@ export const accountHandlersLayer = ({ requestsPerMinute }: AccountOptions) =>
             const { organization } = yield* CurrentCaller
             const { available, held } = yield* Effect.orDie(ledger.balance(organization))
             return { object: "credits" as const, available_usd: toUsd(available), held_usd: toUsd(held) }
+          })
+        )
+        .handle(
+          "usage",
+          Effect.fnUntraced(function* ({ query }) {
+            const { organization } = yield* CurrentCaller
+            return yield* usageOf(query, organization)
           })
         )
     })

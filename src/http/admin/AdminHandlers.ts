@@ -6,10 +6,12 @@ import { creditHandlersLayer } from "./CreditHandlers.ts"
 import { keyHandlersLayer } from "./KeyHandlers.ts"
 import { operatorHandlersLayer } from "./OperatorHandlers.ts"
 import { tenantHandlersLayer } from "./TenantHandlers.ts"
+import { usageHandlersLayer } from "./UsageHandlers.ts"
 
 export const adminHandlersLayer = Layer.mergeAll(
   tenantHandlersLayer,
   keyHandlersLayer,
   creditHandlersLayer,
-  operatorHandlersLayer
+  operatorHandlersLayer,
+  usageHandlersLayer
 ).pipe(Layer.provide(requestValidationLayer))

@@ -2,7 +2,8 @@
  * What to say about a route that does not exist. Most clients that arrive here have a base URL with `/v1` missing or
  * doubled, or call an endpoint of another service, so the answer names the route to use in its place.
  */
-import { documentPaths, WholeApi } from "../../api/Api.ts"
+import { documentPaths } from "../../api/Api.ts"
+import { WholeApi } from "../../api/WholeApi.ts"
 
 interface Route {
   readonly method: string

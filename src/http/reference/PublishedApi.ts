@@ -6,10 +6,10 @@ import { STATUS_CODES } from "node:http"
 
 import { OpenApi } from "effect/http-api"
 
-import { WholeApi } from "../../api/Api.ts"
 import { errorMeanings, type ErrorCode } from "../../api/ErrorTable.ts"
 import { errorMessages } from "../../api/examples/ErrorExamples.ts"
 import { errorMessagesKey } from "../../api/OperationDocs.ts"
+import { WholeApi } from "../../api/WholeApi.ts"
 import { exampleOfSchema } from "./DerivedExample.ts"
 import {
   type JsonSchema,

@@ -4,7 +4,7 @@ import { Validator } from "@seriousme/openapi-schema-validator"
 import { OpenApi } from "effect/http-api"
 import * as z from "zod"
 
-import { WholeApi } from "../../../src/api/Api.ts"
+import { WholeApi } from "../../../src/api/WholeApi.ts"
 import type { OpenApiDocument, OpenApiMedia } from "../../../src/http/reference/OpenApiShape.ts"
 import { operationsIn } from "../../../src/http/reference/OperationView.ts"
 import { publishedApi } from "../../../src/http/reference/PublishedApi.ts"

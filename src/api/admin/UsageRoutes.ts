@@ -1,0 +1,19 @@
+/** The route for the usage of all organizations. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+
+import { OrganizationId } from "../../domain/Ids.ts"
+import { UsageList, UsageParameters } from "../UsageAnswer.ts"
+import { AdminAuthorization, RequestValidation, strictBodies } from "./AdminRoutes.ts"
+
+export const UsageRoutes = HttpApiGroup.make("usage")
+  .add(
+    HttpApiEndpoint.get("report", "/admin/v1/usage", {
+      query: Schema.Struct({ ...UsageParameters.fields, organization_id: Schema.optionalKey(OrganizationId) }),
+      success: UsageList
+    }).annotateMerge(OpenApi.annotations({ summary: "Usage and its cost by time and group" }))
+  )
+  .middleware(RequestValidation)
+  .middleware(AdminAuthorization)
+  .annotateMerge(strictBodies)
+  .annotate(OpenApi.Title, "Admin: usage")
