@@ -9,7 +9,7 @@ import { organizationId, requestId } from "../domain/Ids.ts"
 import { picodollars } from "../domain/Money.ts"
 import { leaseLifetime } from "../ledger/Lease.ts"
 import { decodePrice } from "../receipts/PriceList.ts"
-import { receiptIds } from "../receipts/RecentRequests.ts"
+import { eachByItself, receiptIds } from "../receipts/RecentRequests.ts"
 import { decodeChargeFacts, decodeReceipt } from "../receipts/StoredReceipt.ts"
 import { pagesByKey } from "../sql/Pages.ts"
 import type { BookedCharge, RequestRecords } from "./RequestChecks.ts"
@@ -70,6 +70,7 @@ const readPage = Effect.fnUntraced(function* (after: string) {
     FROM page
     LEFT JOIN LATERAL (
       SELECT * FROM request_receipt WHERE request_receipt.at = request_time(page.id) AND request_receipt.id = page.id
+      ${sql.literal(eachByItself)}
     ) AS logged ON true
     LEFT JOIN price_list
       ON price_list.catalog_version = logged.catalog_version AND price_list.endpoint = logged.endpoint

@@ -14,6 +14,12 @@ interface Row {
   readonly receipt: unknown
 }
 
+/**
+ * Ends a lateral query of the view `request_receipt` for one id. Without it PostgreSQL may join the ids with the view
+ * as a whole, and then makes every receipt of both tables for each page.
+ */
+export const eachByItself = "OFFSET 0"
+
 /** The first ids of receipts after one, in order. Old receipts may still be in the table of earlier versions. */
 export const receiptIds = (sql: SqlClient.SqlClient, after: string, count: number) => sql`
   SELECT id FROM (
@@ -46,6 +52,7 @@ export const recentRequests = (count: number) =>
           FROM (${receiptIds(sql, after, pageSize)}) AS page
           CROSS JOIN LATERAL (
             SELECT id, receipt FROM request_receipt AS one WHERE one.at = request_time(page.id) AND one.id = page.id
+            ${sql.literal(eachByItself)}
           ) AS logged
           ORDER BY logged.id`,
         keyOf: (row) => row.id
