@@ -27,5 +27,11 @@ export const memberExamples: { readonly [name: string]: ReadonlyArray<MemberValu
   held_usd: ["0.0051605"],
   reason: ["Paid by bank transfer"],
   age_seconds: [2.5],
-  action: ["api_key.revoke"]
+  action: ["api_key.revoke"],
+  from: ["2026-01-01T00:00:00.000Z"],
+  to: ["2026-11-22T09:30:00.000Z"],
+  start: ["2026-11-22T00:00:00.000Z"],
+  time_zone: ["Europe/Berlin"],
+  group_by: ["model,provider"],
+  cost_usd: ["0.0125"]
 }
