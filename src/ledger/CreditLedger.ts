@@ -9,13 +9,18 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { type HeldRequestId, heldRequestId, type OrganizationId, type RequestId } from "../domain/Ids.ts"
 import { maximum, type Picodollars, zero } from "../domain/Money.ts"
 import type { Database } from "../sql/Database.ts"
-import { isOutOfRange } from "../sql/SqlState.ts"
 import { type Balance, findBalance } from "./Balance.ts"
 import { type Charge, findCharges } from "./Charge.ts"
 import * as GroupCommit from "./GroupCommit.ts"
 import * as Lease from "./Lease.ts"
-import { amountOutOfRange, insufficientCredits, type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
-import { bookEntries } from "./MoneySql.ts"
+import {
+  amountOutOfRange,
+  insufficientCredits,
+  type LedgerError,
+  ledgerErrorOf,
+  ledgerUnavailable
+} from "./LedgerError.ts"
+import { addEntries, bookEntries } from "./MoneySql.ts"
 import { newPendingHold, type PendingSettlement, type ReduceHold } from "./PendingWrite.ts"
 import * as Sweeper from "./Sweeper.ts"
 
@@ -161,23 +166,16 @@ const databaseTimeout = "5 seconds"
 
 /*
  * Parameters: the payment, the organization, the amount. Only a new entry moves the balance, so a payment that is
- * booked already changes nothing. No separate lock is needed: the upsert opens the account if there is none, and
- * otherwise computes the balance from the row that it locks itself. The sum of balance and held is
- * computed on the way because it must fit into a BIGINT as well, or the holds could not be given back.
+ * booked already changes nothing.
  */
 const grantStatement = `
 WITH entry AS (${bookEntries("VALUES ($1::uuid, $2::uuid, 'grant', $3::bigint, NULL::jsonb)")}
-)
-INSERT INTO credit_account (organization_id, balance)
-SELECT organization_id, amount FROM entry
-ON CONFLICT (organization_id) DO UPDATE
-  SET balance = (credit_account.balance + credit_account.held + excluded.balance) - credit_account.held
-RETURNING organization_id`
+)${addEntries}`
 
 /** Turns failures of the database into `LedgerError`, and a statement that takes too long as well. */
 const withinTimeout = <A>(statement: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<A, LedgerError> =>
   statement.pipe(
-    Effect.mapError((error) => (isOutOfRange(error) ? amountOutOfRange() : ledgerUnavailable(error))),
+    Effect.mapError(ledgerErrorOf),
     Effect.timeoutOrElse({
       duration: databaseTimeout,
       orElse: () => Effect.fail(ledgerUnavailable("the database does not answer"))

@@ -1,6 +1,8 @@
 /** The one error of the ledger. A call that failed with it had no effect, or its effect is undone automatically. */
 import { Data } from "effect"
+import type { SqlError } from "effect/sql"
 
+import { isOutOfRange } from "../sql/SqlState.ts"
 import type { Funds } from "./BatchStatement.ts"
 
 export class LedgerError extends Data.TaggedError("LedgerError")<{
@@ -27,3 +29,7 @@ export const ledgerUnavailable = (cause: unknown): LedgerError =>
 export const amountOutOfRange = (): LedgerError => new LedgerError({ reason: { _tag: "AmountOutOfRange" } })
 
 export const paymentConflict = (): LedgerError => new LedgerError({ reason: { _tag: "PaymentConflict" } })
+
+/** The error of a statement that failed. */
+export const ledgerErrorOf = (error: SqlError.SqlError): LedgerError =>
+  isOutOfRange(error) ? amountOutOfRange() : ledgerUnavailable(error)

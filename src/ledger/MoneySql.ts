@@ -59,3 +59,16 @@ export const writeAccounts = (changes: ReadonlyArray<string>): string => `writte
   ) AS total
   WHERE credit_account.organization_id = total.organization_id
 )`
+
+/**
+ * Adds the amounts of `entry`, which are rows of the journal that were just booked, to their accounts, and opens the
+ * accounts that are missing. No separate lock is needed: the upsert computes the balance from the row that it locks
+ * itself. The sum of balance and held is computed on the way because it must fit into a BIGINT as well, or the holds
+ * could not be given back.
+ */
+export const addEntries = `
+INSERT INTO credit_account (organization_id, balance)
+SELECT organization_id, amount FROM entry
+ON CONFLICT (organization_id) DO UPDATE
+  SET balance = (credit_account.balance + credit_account.held + excluded.balance) - credit_account.held
+RETURNING organization_id`

@@ -9,11 +9,10 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { type OrganizationId, organizationId } from "../domain/Ids.ts"
 import { type Picodollars, picodollars } from "../domain/Money.ts"
 import { type Page, type PageRequest, pageOf } from "../domain/Page.ts"
-import { isOutOfRange } from "../sql/SqlState.ts"
 import { type Balance, findBalance } from "./Balance.ts"
 import { holdLifetime } from "./BatchStatement.ts"
-import { amountOutOfRange, type LedgerError, ledgerUnavailable, paymentConflict } from "./LedgerError.ts"
-import { bookEntries } from "./MoneySql.ts"
+import { type LedgerError, ledgerErrorOf, paymentConflict } from "./LedgerError.ts"
+import { addEntries, bookEntries } from "./MoneySql.ts"
 
 export interface Payment {
   readonly organization: OrganizationId
@@ -66,10 +65,7 @@ interface EntryRow {
   readonly reason: string | null
 }
 
-/*
- * Parameters: organization, payment, entry, kind, amount, reason. As for every grant, the sum of balance and held is
- * computed on the way because it must fit into a BIGINT as well.
- */
+/* Parameters: organization, payment, entry, kind, amount, reason. */
 const bookStatement = `
 WITH new AS (
   INSERT INTO payment (organization_id, payment_id, entry_id, kind, amount, reason)
@@ -77,12 +73,7 @@ WITH new AS (
   ON CONFLICT DO NOTHING
   RETURNING entry_id, organization_id, kind, amount
 ), entry AS (${bookEntries("SELECT entry_id, organization_id, kind, amount, NULL::jsonb FROM new")}
-)
-INSERT INTO credit_account (organization_id, balance)
-SELECT organization_id, amount FROM entry
-ON CONFLICT (organization_id) DO UPDATE
-  SET balance = (credit_account.balance + credit_account.held + excluded.balance) - credit_account.held
-RETURNING organization_id`
+)${addEntries}`
 
 export class Payments extends Context.Service<
   Payments,
@@ -160,7 +151,7 @@ export class Payments extends Context.Service<
 }
 
 const orLedgerError = <A>(statement: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<A, LedgerError> =>
-  Effect.mapError(statement, (error) => (isOutOfRange(error) ? amountOutOfRange() : ledgerUnavailable(error)))
+  Effect.mapError(statement, ledgerErrorOf)
 
 const entryOf = (row: EntryRow): JournalEntry => ({
   id: row.id,
