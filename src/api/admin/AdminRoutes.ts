@@ -54,6 +54,9 @@ export const strictBodies = Context.make(HttpApi.PayloadParseOptions, { onExcess
   Context.add(HttpApi.QueryParseOptions, { onExcessProperty: "error" })
 )
 
+/** What an operation does, in a few words, for the published document. */
+export const summary = (text: string) => OpenApi.annotations({ summary: text })
+
 const maxPage = 200
 export const defaultPage = 50
 

@@ -10,6 +10,7 @@ import {
   PageQuery,
   RequestValidation,
   strictBodies,
+  summary,
   Time
 } from "./AdminRoutes.ts"
 
@@ -85,8 +86,6 @@ const CatalogPageQuery = {
   limit: PageQuery.fields.limit,
   cursor: Schema.optionalKey(Schema.NonEmptyString.annotate({ description: "`next_cursor` of the page before." }))
 }
-
-const summary = (text: string) => OpenApi.annotations({ summary: text })
 
 export const CatalogRoutes = HttpApiGroup.make("catalog")
   .add(

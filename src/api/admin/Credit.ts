@@ -9,6 +9,7 @@ import {
   PageQuery,
   RequestValidation,
   strictBodies,
+  summary,
   Time,
   UsdAmount
 } from "./AdminRoutes.ts"
@@ -74,7 +75,6 @@ export const HoldBody = Schema.Struct({
 
 const creditPath = "/admin/v1/organizations/:id/credit"
 const params = { id: OrganizationId }
-const summary = (text: string) => OpenApi.annotations({ summary: text })
 
 export const CreditRoutes = HttpApiGroup.make("credit")
   .add(

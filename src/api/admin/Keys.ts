@@ -13,6 +13,7 @@ import {
   RequestsPerMinute,
   RequestValidation,
   strictBodies,
+  summary,
   Time,
   TokensPerMinute
 } from "./AdminRoutes.ts"
@@ -80,8 +81,6 @@ const Rotation = Schema.Struct({
     description: "How long the old key stays valid beside the new one."
   })
 })
-
-const summary = (text: string) => OpenApi.annotations({ summary: text })
 
 export const ApiKeyRoutes = HttpApiGroup.make("apiKeys")
   .add(

@@ -12,6 +12,7 @@ import {
   RequestsPerMinute,
   RequestValidation,
   strictBodies,
+  summary,
   Time,
   TokensPerMinute
 } from "./AdminRoutes.ts"
@@ -51,7 +52,6 @@ const OrganizationPatch = Schema.Struct({
 })
 
 const NamePayload = Schema.Struct({ name: Name })
-const summary = (text: string) => OpenApi.annotations({ summary: text })
 const organizationPath = "/admin/v1/organizations/:id"
 
 export const TenantRoutes = HttpApiGroup.make("tenants")

@@ -4,14 +4,14 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
 import { OrganizationId } from "../../domain/Ids.ts"
 import { UsageList, UsageParameters } from "../UsageAnswer.ts"
-import { AdminAuthorization, RequestValidation, strictBodies } from "./AdminRoutes.ts"
+import { AdminAuthorization, RequestValidation, strictBodies, summary } from "./AdminRoutes.ts"
 
 export const UsageRoutes = HttpApiGroup.make("usage")
   .add(
     HttpApiEndpoint.get("report", "/admin/v1/usage", {
       query: Schema.Struct({ ...UsageParameters.fields, organization_id: Schema.optionalKey(OrganizationId) }),
       success: UsageList
-    }).annotateMerge(OpenApi.annotations({ summary: "Usage and its cost by time and group" }))
+    }).annotateMerge(summary("Usage and its cost by time and group"))
   )
   .middleware(RequestValidation)
   .middleware(AdminAuthorization)

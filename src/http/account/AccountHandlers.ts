@@ -12,7 +12,7 @@ import { Api, CurrentCaller } from "../../api/Api.ts"
 import type { RateLimitNumbers } from "../../domain/Caller.ts"
 import { toUsd } from "../../domain/Money.ts"
 import { CreditLedger } from "../../ledger/CreditLedger.ts"
-import { makeUsageReply } from "../admin/UsageReply.ts"
+import { makeUsageReply } from "../usage/UsageReply.ts"
 
 export interface AccountOptions {
   /** The limit of keys that have none of their own. */

@@ -10,8 +10,8 @@ import type { Provider } from "../../catalog/Provider.ts"
 import { pageOf } from "../../domain/Page.ts"
 import { CreditLedger } from "../../ledger/CreditLedger.ts"
 import { accountRefusedSince, ProviderHealth } from "../../providers/dispatch/ProviderHealth.ts"
+import { listBody, pageRequestOf, timeOf, timeOrNull } from "../edge/ListWire.ts"
 import { inputModalitiesOf, termsOf } from "../models/ModelHandlers.ts"
-import { listBody, pageRequestOf, timeOf, timeOrNull } from "./Wire.ts"
 
 type Served = Pick<Catalog["Service"], "account">
 

@@ -11,8 +11,8 @@ import { fromUsd, type Picodollars, toUsd } from "../../domain/Money.ts"
 import { AdjustCredit } from "../../gateway/AdjustCredit.ts"
 import type { Balance } from "../../ledger/Balance.ts"
 import { type JournalEntry, type OpenHold, type Payment, Payments } from "../../ledger/Payments.ts"
+import { listBody, pageRequestOf, timeOf } from "../edge/ListWire.ts"
 import { orAdminError } from "./AdminErrors.ts"
-import { listBody, pageRequestOf, timeOf } from "./Wire.ts"
 
 export const creditHandlersLayer = HttpApiBuilder.group(AdminApi, "credit", (handlers) =>
   Effect.gen(function* () {

@@ -8,8 +8,8 @@ import { AdminApi } from "../../api/admin/AdminApi.ts"
 import type { ApiKeyBody, ApiKeyPatch, IssuedApiKeyBody } from "../../api/admin/Keys.ts"
 import { InvalidRequest } from "../../api/Errors.ts"
 import { Catalog } from "../../catalog/Catalog.ts"
+import { listBody, millisOf, pageRequestOf, timeOf, timeOrNull } from "../edge/ListWire.ts"
 import { orAdminError } from "./AdminErrors.ts"
-import { listBody, millisOf, pageRequestOf, timeOf, timeOrNull } from "./Wire.ts"
 
 type Options = Omit<typeof ApiKeyPatch.Type, "name">
 

@@ -6,8 +6,8 @@ import { type AdminKey, AdminKeys } from "../../access/AdminKeys.ts"
 import { type AuditEvent, AuditTrail } from "../../access/AuditTrail.ts"
 import { AdminApi } from "../../api/admin/AdminApi.ts"
 import type { AdminKeyBody, AuditEventBody } from "../../api/admin/Keys.ts"
+import { listBody, pageRequestOf, timeOf, timeOrNull } from "../edge/ListWire.ts"
 import { orAdminError } from "./AdminErrors.ts"
-import { listBody, pageRequestOf, timeOf, timeOrNull } from "./Wire.ts"
 
 export const operatorHandlersLayer = HttpApiBuilder.group(AdminApi, "operators", (handlers) =>
   Effect.gen(function* () {

@@ -6,8 +6,8 @@ import { type Organization, Organizations } from "../../access/Organizations.ts"
 import { type Environment, type Project, Projects } from "../../access/Projects.ts"
 import { AdminApi } from "../../api/admin/AdminApi.ts"
 import type { EnvironmentBody, OrganizationBody, ProjectBody } from "../../api/admin/Tenants.ts"
+import { listBody, pageRequestOf, timeOf, timeOrNull } from "../edge/ListWire.ts"
 import { orAdminError } from "./AdminErrors.ts"
-import { listBody, pageRequestOf, timeOf, timeOrNull } from "./Wire.ts"
 
 export const tenantHandlersLayer = HttpApiBuilder.group(AdminApi, "tenants", (handlers) =>
   Effect.gen(function* () {

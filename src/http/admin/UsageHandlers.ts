@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 
 import { AdminApi } from "../../api/admin/AdminApi.ts"
-import { makeUsageReply } from "./UsageReply.ts"
+import { makeUsageReply } from "../usage/UsageReply.ts"
 
 export const usageHandlersLayer = HttpApiBuilder.group(AdminApi, "usage", (handlers) =>
   Effect.map(makeUsageReply, (reply) => handlers.handle("report", ({ query }) => reply(query)))

@@ -13,7 +13,7 @@ import {
   UsageReports,
   type UsageRow
 } from "../../receipts/UsageReports.ts"
-import { millisOf, timeOf, timeOrNull } from "./Wire.ts"
+import { millisOf, timeOf, timeOrNull } from "../edge/ListWire.ts"
 
 type Parameters = typeof UsageParameters.Type & { readonly organization_id?: string | undefined }
 
