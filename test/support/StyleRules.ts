@@ -29,7 +29,9 @@ const arrows: Record<string, ReadonlyArray<string>> = {
   ledger: storing,
   receipts: storing,
   idempotency: storing,
-  providers: ["domain", "catalog", "Config", "observability"],
+  // Sockets to hosts that somebody else named: which addresses they may reach.
+  network: [],
+  providers: ["domain", "catalog", "network", "Config", "observability"],
   gateway: ["domain", "catalog", ...capabilities, "Config", "observability"],
   http: edge,
   sandbox: ["domain", "catalog", "Config"],

@@ -6,7 +6,7 @@
 import { Data, Effect, Function, Result, Stream } from "effect"
 import { HttpClient, type HttpClientError, HttpClientRequest, type HttpClientResponse } from "effect/http"
 
-import { ForbiddenAddress } from "./PublicSockets.ts"
+import { ForbiddenAddress } from "../../network/PublicSockets.ts"
 
 /**
  * The image cannot be used. `why` completes a sentence that begins with the image, and contains neither an address nor

@@ -4,14 +4,13 @@
  * time and size are limited. A failure is always the client's. It names the image that cannot be used, and reveals
  * nothing about the host.
  */
-import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import { Context, Duration, Effect, Layer, Semaphore } from "effect"
 
 import type { ChatRequest, Message } from "../../domain/Conversation.ts"
 import { Failure } from "../../domain/Failure.ts"
+import { isPublic } from "../../network/PublicAddress.ts"
+import * as PublicSockets from "../../network/PublicSockets.ts"
 import * as ImageDownload from "./ImageDownload.ts"
-import { isPublic } from "./PublicAddress.ts"
-import * as PublicSockets from "./PublicSockets.ts"
 
 /** Images that one request may have by URL, repetitions included, as each of them adds its bytes to what we send. */
 const maxImages = 20
@@ -23,14 +22,9 @@ const maxPerProcess = 16
 /** For all images of a request, the wait for a free download included. */
 const requestTimeout = Duration.seconds(30)
 
-export interface ImageFetchOptions {
+export interface ImageFetchOptions extends PublicSockets.GuardOptions {
   /** Ports that a URL may name. */
   readonly ports: ReadonlyArray<number>
-  /** Whether a connection may be made to this address. */
-  readonly isAllowed: (address: string) => boolean
-  readonly resolve: PublicSockets.Resolve
-  /** Until a connection is open. */
-  readonly connectTimeout: Duration.Duration
   /** For one image, redirects included. */
   readonly imageTimeout: Duration.Duration
 }
@@ -59,7 +53,7 @@ export class ImageFetch extends Context.Service<
 }
 
 const make = Effect.fnUntraced(function* (options: ImageFetchOptions) {
-  const download = ImageDownload.makeImageDownload(yield* guardedClient(options), options.ports)
+  const download = ImageDownload.makeImageDownload(yield* PublicSockets.guardedClient(options), options.ports)
   const downloads = yield* Semaphore.make(maxPerProcess)
 
   const load = (image: RemoteImage, countBytes: ImageDownload.CountBytes) =>
@@ -92,20 +86,6 @@ const make = Effect.fnUntraced(function* (options: ImageFetchOptions) {
       return withImages(request, new Map(loaded))
     })
   })
-})
-
-/**
- * A client that reaches public addresses only. It is made here rather than provided by a layer, because layers are
- * shared and the sockets of the client for providers may go anywhere.
- */
-const guardedClient = Effect.fnUntraced(function* (options: ImageFetchOptions) {
-  const dispatcher = yield* NodeHttpClient.makeDispatcherOptions({
-    connect: PublicSockets.guardedConnector({ ...options, timeout: options.connectTimeout }),
-    // One request per connection: another image from the same host is unlikely.
-    pipelining: 0,
-    allowH2: false
-  })
-  return yield* NodeHttpClient.makeUndici.pipe(Effect.provideService(NodeHttpClient.Dispatcher, dispatcher))
 })
 
 interface RemoteImage {

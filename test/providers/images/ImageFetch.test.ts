@@ -7,9 +7,9 @@ import { Duration, Effect, Result } from "effect"
 import { SecureRandom } from "effect/crypto"
 
 import type { ChatRequest, ImagePart, ContentPart } from "../../../src/domain/Conversation.ts"
+import { isPublic } from "../../../src/network/PublicAddress.ts"
 import { checkedUrl } from "../../../src/providers/images/ImageDownload.ts"
 import { ImageFetch, type ImageFetchOptions } from "../../../src/providers/images/ImageFetch.ts"
-import { isPublic } from "../../../src/providers/images/PublicAddress.ts"
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
 import { request as plainRequest } from "../dispatch/FakeTargets.ts"
 

@@ -1,6 +1,6 @@
 import { assert, describe, it } from "@effect/vitest"
 
-import { isPublic } from "../../../src/providers/images/PublicAddress.ts"
+import { isPublic } from "../../src/network/PublicAddress.ts"
 
 const reservedAddresses = [
   "0.0.0.0",
