@@ -20,6 +20,7 @@ import { CatalogRoutes } from "./admin/CatalogRoutes.ts"
 import { Transcription, TranscriptionEvent, TranscriptionRequestBody } from "./AudioTranscription.ts"
 import { ChatCompletion, ChatCompletionChunk } from "./ChatCompletion.ts"
 import { ChatCompletionRequest } from "./ChatRequest.ts"
+import { CsvText } from "./CsvAnswer.ts"
 import * as Errors from "./Errors.ts"
 import { transcriptionAnswers, transcriptionEvents, transcriptionForms, transcripts } from "./examples/AudioExamples.ts"
 import { chatAnswers, chatChunks, chatRequests } from "./examples/ChatExamples.ts"
@@ -203,7 +204,7 @@ const Account = HttpApiGroup.make("account")
     ),
     HttpApiEndpoint.get("usage", "/v1/usage", {
       query: UsageParameters,
-      success: UsageList,
+      success: [UsageList, CsvText],
       error: Errors.InvalidRequest
     }).annotateMerge(OpenApi.annotations({ summary: "What the organization of this API key used, and its cost" }))
   )

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 
 import { Time } from "./admin/AdminRoutes.ts"
+import { Format } from "./CsvAnswer.ts"
 
 const Text = Schema.String.check(Schema.isMaxLength(1_000))
 const Uuid = Schema.String.check(Schema.isUUID())
@@ -34,7 +35,8 @@ export const UsageParameters = Schema.Struct({
   provider: Schema.optionalKey(Text),
   outcome: Schema.optionalKey(Text),
   call_name: Schema.optionalKey(Text),
-  end_user_id: Schema.optionalKey(Text)
+  end_user_id: Schema.optionalKey(Text),
+  format: Schema.optionalKey(Format)
 })
 
 const Count = Schema.Finite

@@ -125,7 +125,8 @@ export const contractFault = (answer: SentAnswer, serviceName = "svc"): string |
   }
   if (!isComplete) return undefined
   const isJson = contentType.startsWith("application/json")
-  if (!isJson && !contentType.startsWith("text/plain")) return `the content type ${contentType} is not declared`
+  // Whether an endpoint answers with text at all is for its check.
+  if (!isJson && !/^text\/(plain|csv)\b/.test(contentType)) return `the content type ${contentType} is not declared`
   const check = endpoint === undefined ? errorsOf(status) : endpoint.byStatus.get(status)
   if (check === undefined) return `the status ${status} is not declared`
   const value = isJson ? parseJson(body, serviceName) : body

@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
 import { OrganizationId } from "../../domain/Ids.ts"
+import { CsvText } from "../CsvAnswer.ts"
 import { UsageList, UsageParameters } from "../UsageAnswer.ts"
 import { AdminAuthorization, RequestValidation, strictBodies, summary } from "./AdminRoutes.ts"
 
@@ -10,7 +11,7 @@ export const UsageRoutes = HttpApiGroup.make("usage")
   .add(
     HttpApiEndpoint.get("report", "/admin/v1/usage", {
       query: Schema.Struct({ ...UsageParameters.fields, organization_id: Schema.optionalKey(OrganizationId) }),
-      success: UsageList
+      success: [UsageList, CsvText]
     }).annotateMerge(summary("Usage and its cost by time and group"))
   )
   .middleware(RequestValidation)

@@ -44,9 +44,9 @@ export const accountHandlersLayer = ({ requestsPerMinute }: AccountOptions) =>
         )
         .handle(
           "usage",
-          Effect.fnUntraced(function* ({ query }) {
+          Effect.fnUntraced(function* ({ query, request }) {
             const { organization } = yield* CurrentCaller
-            return yield* usageOf(query, organization)
+            return yield* usageOf(query, request, organization)
           })
         )
     })

@@ -6,5 +6,5 @@ import { AdminApi } from "../../api/admin/AdminApi.ts"
 import { makeUsageReply } from "../usage/UsageReply.ts"
 
 export const usageHandlersLayer = HttpApiBuilder.group(AdminApi, "usage", (handlers) =>
-  Effect.map(makeUsageReply, (reply) => handlers.handle("report", ({ query }) => reply(query)))
+  Effect.map(makeUsageReply, (reply) => handlers.handle("report", ({ query, request }) => reply(query, request)))
 )

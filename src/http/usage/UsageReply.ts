@@ -1,8 +1,9 @@
 /** Reads the query of a usage report, and writes the report. Both routes for usage share it. */
-import { Clock, DateTime, Effect, Option } from "effect"
+import { Clock, DateTime, Effect, Option, Struct } from "effect"
+import type { HttpServerRequest } from "effect/http"
 
 import { InternalError, InvalidRequest } from "../../api/Errors.ts"
-import type { UsageBucket, UsageParameters } from "../../api/UsageAnswer.ts"
+import { UsageBucket, type UsageParameters } from "../../api/UsageAnswer.ts"
 import { toUsd } from "../../domain/Money.ts"
 import { describeFault } from "../../observability/ErrorDescription.ts"
 import {
@@ -13,6 +14,7 @@ import {
   UsageReports,
   type UsageRow
 } from "../../receipts/UsageReports.ts"
+import { type CsvColumns, csvReply, wantsCsv } from "../edge/CsvReply.ts"
 import { millisOf, timeOf, timeOrNull } from "../edge/ListWire.ts"
 
 type Parameters = typeof UsageParameters.Type & { readonly organization_id?: string | undefined }
@@ -55,7 +57,7 @@ const failure = ({ cause, reason }: UsageReportError): Effect.Effect<never, Inva
 
 /** Answers with the usage of one organization, or of all where `organization` is absent. */
 export const makeUsageReply = Effect.map(UsageReports, ({ report }) =>
-  Effect.fnUntraced(function* (query: Parameters, organization?: string) {
+  Effect.fnUntraced(function* (query: Parameters, request: HttpServerRequest.HttpServerRequest, organization?: string) {
     const timeZone = query.time_zone ?? "UTC"
     if (Option.isNone(DateTime.zoneMakeNamed(timeZone))) {
       return yield* invalid("time_zone: must be an IANA name such as Europe/Berlin")
@@ -69,14 +71,30 @@ export const makeUsageReply = Effect.map(UsageReports, ({ report }) =>
       ...(organization !== undefined && { organization_id: organization })
     }
     const rows = yield* report({ ...span, interval, timeZone, groupBy, filter }).pipe(Effect.catch(failure))
+    const data = rows.map(bucketOf)
+    if (wantsCsv(query, request)) return csvReply("usage", columnsOf(groupBy, interval !== undefined), data)
     return {
       object: "list" as const,
-      data: rows.map(bucketOf),
+      data,
       from: timeOf(span.fromMillis),
       to: timeOf(span.toMillis)
     }
   })
 )
+
+type Bucket = typeof UsageBucket.Type
+
+/** All members that are not about which requests a row counts. */
+const measures = Struct.keys(UsageBucket.fields).filter(
+  (name): name is Exclude<keyof Bucket, "object" | "start" | "group"> => !["object", "start", "group"].includes(name)
+)
+
+/** The columns of CSV: the interval, what is grouped by, and every sum. */
+const columnsOf = (groupBy: ReadonlyArray<UsageDimension>, hasIntervals: boolean): CsvColumns<Bucket> => ({
+  ...(hasIntervals && { start: ({ start }: Bucket) => (start === null ? null : DateTime.formatIso(start)) }),
+  ...Object.fromEntries(groupBy.map((name) => [name, ({ group }: Bucket) => group[name] ?? null])),
+  ...Object.fromEntries(measures.map((name) => [name, (bucket: Bucket) => bucket[name]]))
+})
 
 const bucketOf = (row: UsageRow): typeof UsageBucket.Type => ({
   object: "usage",
