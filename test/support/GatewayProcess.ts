@@ -21,12 +21,13 @@ export class GatewayProcess {
   readonly ready: Promise<boolean>
   listens = false
 
-  constructor(port: number, environment: { readonly [variable: string]: string }) {
+  /** `preload`: a module that is loaded before the gateway, and that exchanges messages with this process. */
+  constructor(port: number, environment: { readonly [variable: string]: string }, preload?: string) {
     this.url = `http://127.0.0.1:${port}`
-    this.child = spawn(process.execPath, ["src/main.ts"], {
+    this.child = spawn(process.execPath, [...(preload === undefined ? [] : ["--import", preload]), "src/main.ts"], {
       cwd: root,
       env: { PATH: process.env["PATH"] ?? "", PORT: String(port), ...environment },
-      stdio: ["ignore", "pipe", "pipe"]
+      stdio: ["ignore", "pipe", "pipe", ...(preload === undefined ? [] : ["ipc" as const])]
     })
     this.ended = new Promise((resolve) => this.child.once("exit", resolve))
     this.closed = new Promise((resolve) => this.child.once("close", () => resolve()))
