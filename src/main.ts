@@ -32,6 +32,7 @@ import { logFatal } from "./observability/ErrorDescription.ts"
 import { telemetryLayer } from "./observability/Telemetry.ts"
 import { Dispatch } from "./providers/dispatch/Dispatch.ts"
 import { earlierReceiptsLayer } from "./receipts/EarlierReceipts.ts"
+import { LoggedRequests } from "./receipts/LoggedRequests.ts"
 import { logPartitionsLayer } from "./receipts/LogPartitions.ts"
 import { priceListLayer } from "./receipts/PriceList.ts"
 import { RequestLog } from "./receipts/RequestLog.ts"
@@ -75,6 +76,7 @@ export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.
       Layer.provide(RateLimits.layer(options)),
       Layer.provide(RequestLog.layer),
       Layer.provide(UsageReports.layer),
+      Layer.provide(LoggedRequests.layer),
       Layer.provideMerge(earlierReceiptsLayer),
       Layer.provideMerge(logPartitionsLayer(options)),
       Layer.provide(RecordedAnswers.layer),

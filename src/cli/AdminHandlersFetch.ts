@@ -21,6 +21,7 @@ import { settings } from "../Config.ts"
 import { AdjustCredit } from "../gateway/AdjustCredit.ts"
 import { adminHandlersLayer } from "../http/admin/AdminHandlers.ts"
 import { Payments } from "../ledger/Payments.ts"
+import { LoggedRequests } from "../receipts/LoggedRequests.ts"
 import { UsageReports } from "../receipts/UsageReports.ts"
 import * as Connection from "./Connection.ts"
 import { routeCatalogLayer } from "./RouteCatalog.ts"
@@ -43,6 +44,7 @@ const routes = Layer.unwrap(
         Layer.provide(AdjustCredit.layer),
         Layer.provide(Payments.layer),
         Layer.provide(UsageReports.layer),
+        Layer.provide(LoggedRequests.layer),
         Layer.provide(ApiKeys.layer),
         Layer.provide(AdminKeys.layer(options)),
         Layer.provide(Projects.layer),

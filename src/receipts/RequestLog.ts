@@ -99,7 +99,7 @@ interface FoundRow {
 }
 
 /** The stored receipt of a request, in accord with its charge if the journal has one. */
-const makeFindStored = Effect.gen(function* () {
+export const makeFindStored = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
   return Effect.fnUntraced(function* (organization: OrganizationId, id: RequestId) {

@@ -23,6 +23,7 @@ import { rateBucketsMigration } from "./migrations/0012_rate_buckets.ts"
 import { rateLimitsMigration } from "./migrations/0013_rate_limits.ts"
 import { loggedRequestsMigration } from "./migrations/0014_logged_requests.ts"
 import { usageRollupsMigration } from "./migrations/0015_usage_rollups.ts"
+import { requestSearchMigration } from "./migrations/0018_request_search.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -39,7 +40,8 @@ export const migrations = {
   "0012_rate_buckets": rateBucketsMigration,
   "0013_rate_limits": rateLimitsMigration,
   "0014_logged_requests": loggedRequestsMigration,
-  "0015_usage_rollups": usageRollupsMigration
+  "0015_usage_rollups": usageRollupsMigration,
+  "0018_request_search": requestSearchMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */

@@ -7,6 +7,7 @@ import { HttpApi } from "effect/http-api"
 
 import { CreditRoutes } from "./Credit.ts"
 import { ApiKeyRoutes, OperatorRoutes } from "./Keys.ts"
+import { RequestRoutes } from "./RequestRoutes.ts"
 import { TenantRoutes } from "./Tenants.ts"
 import { UsageRoutes } from "./UsageRoutes.ts"
 
@@ -15,5 +16,6 @@ export class AdminApi extends HttpApi.make("admin").add(
   ApiKeyRoutes,
   CreditRoutes,
   OperatorRoutes,
-  UsageRoutes
+  UsageRoutes,
+  RequestRoutes
 ) {}

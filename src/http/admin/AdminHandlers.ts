@@ -5,6 +5,7 @@ import { requestValidationLayer } from "./AdminAuthorizationLayer.ts"
 import { creditHandlersLayer } from "./CreditHandlers.ts"
 import { keyHandlersLayer } from "./KeyHandlers.ts"
 import { operatorHandlersLayer } from "./OperatorHandlers.ts"
+import { requestHandlersLayer } from "./RequestHandlers.ts"
 import { tenantHandlersLayer } from "./TenantHandlers.ts"
 import { usageHandlersLayer } from "./UsageHandlers.ts"
 
@@ -13,5 +14,6 @@ export const adminHandlersLayer = Layer.mergeAll(
   keyHandlersLayer,
   creditHandlersLayer,
   operatorHandlersLayer,
-  usageHandlersLayer
+  usageHandlersLayer,
+  requestHandlersLayer
 ).pipe(Layer.provide(requestValidationLayer))

@@ -29,7 +29,7 @@ export const generationHandlersLayer = HttpApiBuilder.group(Api, "generations", 
   })
 )
 
-const toGeneration = (receipt: Receipt): typeof Generation.Type => ({
+export const toGeneration = (receipt: Receipt): typeof Generation.Type => ({
   id: completionId(receipt.id),
   object: "generation",
   created: Math.floor(receipt.atMillis / 1_000),
@@ -80,10 +80,12 @@ const bucketNames: { readonly [bucket: string]: string } = {
   audioInput: "audio_input"
 }
 
+export const bucketNameOf = (bucket: string): string => bucketNames[bucket] ?? bucket
+
 const toRates = (rates: NonNullable<Receipt["rates"]>): { readonly [bucket: string]: string } =>
   Object.fromEntries(
     Object.entries(rates).flatMap(([bucket, rate]) =>
-      bucket === "audioHour" ? [] : [[bucketNames[bucket] ?? bucket, String(rate)]]
+      bucket === "audioHour" ? [] : [[bucketNameOf(bucket), String(rate)]]
     )
   )
 
