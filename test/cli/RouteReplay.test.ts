@@ -6,6 +6,7 @@ import process from "node:process"
 import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { inject } from "vitest"
 
 import { Catalog, loadReplacementCatalog, servedCatalog } from "../../src/catalog/Catalog.ts"
@@ -81,7 +82,9 @@ describeOnEngines("tollgate route replay", (suite) => {
         const sql = yield* SqlClient.SqlClient
         for (let number = 0; number < logged; number++) yield* log.record(loggedReceipt(number))
         const stored = sql<{ readonly n: number }>`SELECT count(*)::int AS n FROM logged_request`
-        yield* Effect.repeat(stored, { until: ([row]) => row?.n === logged })
+        yield* Effect.repeat(Effect.andThen(TestClock.adjust("100 millis"), stored), {
+          until: ([row]) => row?.n === logged
+        })
 
         const last = replayJson(yield* replayed(1_001), "v1")
         assert.deepStrictEqual(

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto"
 import { assert } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 
 import { organizationId, requestId } from "../../src/domain/Ids.ts"
 import { picodollars, zero } from "../../src/domain/Money.ts"
@@ -39,9 +40,8 @@ const book = Effect.fnUntraced(function* ({ facts, receipt: { cost, id, organiza
 const store = Effect.fnUntraced(function* (log: RequestLog["Service"], receipt: Receipt) {
   const sql = yield* SqlClient.SqlClient
   yield* log.record(receipt)
-  yield* Effect.repeat(sql`SELECT id FROM logged_request WHERE id = ${receipt.id}`, {
-    while: (rows) => rows.length === 0
-  })
+  const stored = sql`SELECT id FROM logged_request WHERE id = ${receipt.id}`
+  yield* Effect.repeat(Effect.andThen(TestClock.adjust("100 millis"), stored), { while: (rows) => rows.length === 0 })
 })
 
 /** What a try of the same request leaves that failed. */

@@ -16,7 +16,18 @@ const stored = Effect.flatMap(SqlClient.SqlClient, (sql) =>
 
 const empty = Effect.flatMap(SqlClient.SqlClient, (sql) => sql`TRUNCATE logged_request`)
 
-const storedAtLeast = (count: number) => Effect.repeat(stored, { while: (n) => n < count })
+/** Lets the time pass in which a batch gathers. */
+const gathered = TestClock.adjust("100 millis")
+
+const storedAtLeast = (count: number) => Effect.repeat(Effect.andThen(gathered, stored), { while: (n) => n < count })
+
+/** How many statements wrote what is stored. */
+const writes = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(
+    sql<{ readonly n: number }>`SELECT count(DISTINCT xmin::text)::int AS n FROM logged_request`,
+    (rows) => rows[0]?.n ?? 0
+  )
+)
 
 const lost = Effect.map(Metric.snapshot, (metrics) => {
   const found = metrics.find(({ id }) => id === "tollgate_request_log_lost_total")
@@ -97,7 +108,7 @@ describeOnEngines("RequestLog", (suite) => {
             if (pause) yield* Effect.repeat(stored, { times: 3 })
           }
           yield* storedAtLeast(4)
-          yield* Effect.repeat(outcomes, {
+          yield* Effect.repeat(Effect.andThen(gathered, outcomes), {
             until: (found) =>
               Equal.equals(
                 found,
@@ -119,6 +130,21 @@ describeOnEngines("RequestLog", (suite) => {
         yield* storedAtLeast(49)
         assert.strictEqual((yield* lost) - before, 1)
       })
+    )
+
+    it.effect("writes the first receipt at once, and those of the next tenth of a second together", () =>
+      Effect.gen(function* () {
+        yield* empty
+        const log = yield* RequestLog
+        yield* log.record(receiptOf(0))
+        yield* Effect.repeat(stored, { while: (n) => n < 1 })
+        for (const number of numbers(20, 1)) {
+          yield* log.record(receiptOf(number))
+          yield* stored
+        }
+        yield* storedAtLeast(21)
+        assert.strictEqual(yield* writes, 2)
+      }).pipe(Effect.provide(Layer.fresh(RequestLog.layer)))
     )
 
     it.effect("never waits, and counts the receipts that find the queue full", () =>
@@ -164,7 +190,7 @@ describe.runIf(server !== undefined)("RequestLog [postgresql]", () => {
           WHERE wait_event_type = 'Lock' AND query LIKE '%INSERT INTO logged_request%' AND pid <> pg_backend_pid()`
         const cutConnection = cut.pipe(Effect.repeat({ while: (rows) => rows.length === 0 }))
         yield* whileLocked("logged_request", Effect.andThen(log.record(receiptOf(1)), cutConnection), 0)
-        yield* stored.pipe(Effect.tap(TestClock.adjust("100 millis")), Effect.repeat({ while: (n) => n === 0 }))
+        yield* stored.pipe(Effect.tap(gathered), Effect.repeat({ while: (n) => n === 0 }))
         assert.deepStrictEqual(yield* log.find(organization, receiptOf(1).id), Option.some(receiptOf(1)))
       })
     )
