@@ -6,6 +6,7 @@ import { type Caller, type EndpointName, endpointNames } from "../domain/Caller.
 import {
   type ApiKeyId,
   apiKeyId,
+  budgetId,
   type EnvironmentId,
   environmentId,
   type ModelId,
@@ -36,6 +37,7 @@ export interface CallerRow extends Limits {
   readonly closed_at: Date | null
   readonly organization_requests_per_minute: number | null
   readonly organization_tokens_per_minute: number | null
+  readonly budgets: ReadonlyArray<string> | null
 }
 
 /** What is read of a key to show it to its owner. */
@@ -112,7 +114,8 @@ export const callerOf = (row: CallerRow): AuthenticatedKey => ({
         requestsPerMinute: row.organization_requests_per_minute ?? undefined,
         tokensPerMinute: row.organization_tokens_per_minute ?? undefined
       }
-    })
+    }),
+    ...(row.budgets !== null && { budgets: row.budgets.map((id) => budgetId(id)) })
   },
   expiresAtMillis: row.expires_at?.getTime() ?? Infinity,
   revoked: row.revoked_at !== null,

@@ -149,7 +149,14 @@ const makeAuthenticate = Effect.gen(function* () {
         SELECT k.id, k.environment_id, e.project_id, p.organization_id, o.closed_at, k.endpoint_allowlist,
           k.model_allowlist, k.requests_per_minute, k.tokens_per_minute, k.expires_at, k.revoked_at,
           o.requests_per_minute AS organization_requests_per_minute,
-          o.tokens_per_minute AS organization_tokens_per_minute
+          o.tokens_per_minute AS organization_tokens_per_minute,
+          (
+            SELECT array_agg(
+              b.id::text ORDER BY array_position(ARRAY['total', 'month', 'week', 'day'], b.period), b.subject DESC, b.id
+            )
+            FROM budget b
+            WHERE b.subject_id IN (p.organization_id, e.project_id, k.id) AND b.removed_at IS NULL
+          ) AS budgets
         FROM api_key k JOIN environment e ON e.id = k.environment_id JOIN project p ON p.id = e.project_id
           JOIN organization o ON o.id = p.organization_id
         WHERE k.sha256 = decode(${sha256}, 'hex')`,

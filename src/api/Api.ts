@@ -63,6 +63,7 @@ const Chat = HttpApiGroup.make("chat")
         Errors.InvalidEndUserId,
         Errors.UnsupportedParameter,
         Errors.InsufficientCredits,
+        Errors.BudgetExceeded,
         Errors.ModelNotAllowed,
         Errors.RequestTimeout,
         Errors.IdempotencyConflict,
@@ -108,6 +109,7 @@ const Audio = HttpApiGroup.make("audio")
         Errors.InvalidCallName,
         Errors.InvalidEndUserId,
         Errors.InsufficientCredits,
+        Errors.BudgetExceeded,
         Errors.ModelNotAllowed,
         Errors.RequestTimeout,
         Errors.IdempotencyConflict

@@ -21,6 +21,7 @@ export const errorTable = {
   idempotency_conflict: 409,
   request_too_large: 413,
   rate_limit_exceeded: 429,
+  budget_exceeded: 429,
   internal_error: 500
 } as const
 
@@ -53,5 +54,7 @@ export const errorMeanings: { readonly [Code in ErrorCode]: string } = {
   request_too_large: "The body has more than `MAX_BODY_BYTES` bytes.",
   rate_limit_exceeded:
     "Too many requests with this key, too many uploads at once, or every provider limits our rate; see `retry-after`.",
+  budget_exceeded:
+    "A budget of the key, its project or its organization is spent, or the rest of it is held for other requests.",
   internal_error: "No provider answered, or the gateway itself failed."
 }

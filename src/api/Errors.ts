@@ -171,6 +171,23 @@ export class RateLimitExceeded extends Schema.Error<RateLimitExceeded>("RateLimi
   }
 }
 
+export class BudgetExceeded extends Schema.Error<BudgetExceeded>("BudgetExceeded")(
+  body("budget_exceeded"),
+  status("budget_exceeded")
+) {
+  readonly _tag = "BudgetExceeded"
+  /**
+   * Present if the budget is spent, and not only held: then it is of no use to try again before it renews. Sent as
+   * headers, not in the body.
+   */
+  spent: { readonly renewsAtMillis: number | undefined } | undefined = undefined
+  static readonly of = (message: string, spent?: { readonly renewsAtMillis: number | undefined }) => {
+    const error = new BudgetExceeded({ error: { message } })
+    error.spent = spent
+    return error
+  }
+}
+
 export class InternalError extends Schema.Error<InternalError>("InternalError")(
   body("internal_error"),
   status("internal_error")
@@ -187,6 +204,7 @@ export type ChatError =
   | InvalidEndUserId
   | UnsupportedParameter
   | InsufficientCredits
+  | BudgetExceeded
   | ModelNotAllowed
   | IdempotencyConflict
   | RateLimitExceeded
@@ -203,6 +221,7 @@ export type TranscriptionError =
   | InvalidCallName
   | InvalidEndUserId
   | InsufficientCredits
+  | BudgetExceeded
   | ModelNotAllowed
   | IdempotencyConflict
   | RateLimitExceeded

@@ -10,7 +10,14 @@
 import { Effect, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
-import { type AccountMismatch, checkAccounts, checkHolds, type StrayHold } from "../ledger/LedgerChecks.ts"
+import {
+  type AccountMismatch,
+  type BudgetMismatch,
+  checkAccounts,
+  checkBudgets,
+  checkHolds,
+  type StrayHold
+} from "../ledger/LedgerChecks.ts"
 import { checkRejectedCharges, type RejectedCharge } from "../ledger/RejectedCharges.ts"
 import { type CheckName, type RequestRecords, type Finding, checkRequest } from "./RequestChecks.ts"
 import { requestRecords } from "./RequestRecords.ts"
@@ -64,6 +71,9 @@ const runChecks = Effect.fnUntraced(function* (onChecked: (requests: number) => 
   const holds = yield* checkHolds
   tally.count("stray_hold", holds.failed)
   tally.findings.push(...holds.rows.map(strayHoldFinding))
+  const budgets = yield* checkBudgets
+  tally.count("budget", budgets.failed)
+  tally.findings.push(...budgets.rows.map(budgetFinding))
   const rejected = yield* checkRejectedCharges
   tally.count("rejected_charge", rejected.failed)
   tally.findings.push(...rejected.rows.map(rejectedChargeFinding))
@@ -113,6 +123,13 @@ const strayHoldFinding = ({ amount, organization, request }: StrayHold): Finding
   organization,
   request,
   found: String(amount)
+})
+
+const budgetFinding = ({ budget, held, holds, organization, spent }: BudgetMismatch): Finding => ({
+  check: "budget",
+  organization,
+  expected: `open holds ${holds}`,
+  found: `budget ${budget}, held ${held}, spent ${spent}`
 })
 
 const rejectedChargeFinding = ({ amount, organization, reason, request }: RejectedCharge): Finding => ({

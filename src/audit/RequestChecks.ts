@@ -19,6 +19,7 @@ import type { ChargeFacts, Receipt } from "../receipts/Receipt.ts"
  */
 export const checks = {
   account: "an account is not the sum of its entries, or its held part is not the sum of its open holds",
+  budget: "what is held of a budget is not the sum of its open holds, or less than nothing is spent of it",
   stray_hold: "an open hold has outlived its lifetime and its gateway",
   ended_hold: "a request has ended and its hold is still open",
   unreadable_receipt: "a receipt cannot be read",

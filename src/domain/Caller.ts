@@ -1,5 +1,5 @@
 /** Who makes a request, by its API key. Nothing else in the request can change it. */
-import type { ApiKeyId, EnvironmentId, ModelId, OrganizationId, ProjectId } from "./Ids.ts"
+import type { ApiKeyId, BudgetId, EnvironmentId, ModelId, OrganizationId, ProjectId } from "./Ids.ts"
 
 /** The endpoints that are billed. */
 export const endpointNames = ["chat.completions", "audio.transcriptions"] as const
@@ -27,4 +27,6 @@ export interface Caller {
   readonly tokensPerMinute?: number | undefined
   /** The limits of all keys of the organization together. */
   readonly organizationLimits?: RateLimitNumbers | undefined
+  /** The budgets of the key, its project and its organization, longest period first. Absent where there are none. */
+  readonly budgets?: ReadonlyArray<BudgetId>
 }

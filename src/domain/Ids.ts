@@ -24,6 +24,10 @@ export type ApiKeyId = typeof ApiKeyId.Type
 export const AdminKeyId = Uuid.pipe(Schema.brand("AdminKeyId"))
 export type AdminKeyId = typeof AdminKeyId.Type
 
+/** A limit of what a key, a project or an organization may spend in a period. */
+export const BudgetId = Uuid.pipe(Schema.brand("BudgetId"))
+export type BudgetId = typeof BudgetId.Type
+
 /** The id of a request, and also of its hold, its charge and its receipt, which makes writing them idempotent. */
 export const RequestId = Uuid.pipe(Schema.brand("RequestId"))
 export type RequestId = typeof RequestId.Type
@@ -50,6 +54,7 @@ export const projectId = Brand.nominal<ProjectId>()
 export const environmentId = Brand.nominal<EnvironmentId>()
 export const apiKeyId = Brand.nominal<ApiKeyId>()
 export const adminKeyId = Brand.nominal<AdminKeyId>()
+export const budgetId = Brand.nominal<BudgetId>()
 export const modelId = Brand.nominal<ModelId>()
 export const endpointId = Brand.nominal<EndpointId>()
 export const heldRequestId = Brand.nominal<HeldRequestId>()

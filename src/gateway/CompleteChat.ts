@@ -178,6 +178,7 @@ const holdOptionsOf = (
   organization: caller.organization,
   amount: estimateLikely(expectation, likely, defaults),
   mayBeCharged,
+  ...(caller.budgets && { budgets: caller.budgets }),
   reduce: (most) => {
     const maxOutputTokens = affordableOutput(expectation, most, defaults)
     return maxOutputTokens === undefined ? undefined : estimate({ ...expectation, maxOutputTokens })

@@ -12,7 +12,7 @@ export const creditHolder =
   (...[request]: Parameters<CreditLedger["Service"]["hold"]>) =>
     ledger.hold(request).pipe(
       Effect.tapError(({ reason }) =>
-        reason._tag === "InsufficientCredits"
+        reason._tag === "InsufficientCredits" || reason._tag === "BudgetExceeded"
           ? Effect.void
           : write(
               failedRequest(

@@ -6,16 +6,20 @@ import * as Errors from "../api/Errors.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import { type Failure, isBlamedOnClient } from "../domain/Failure.ts"
 import { picodollars, toUsd } from "../domain/Money.ts"
-import type { Funds } from "../ledger/BatchStatement.ts"
-import { settledMoney } from "../ledger/HoldTurns.ts"
+import { type Funds, settledMoney } from "../ledger/HoldAccounts.ts"
 import type { LedgerError } from "../ledger/LedgerError.ts"
 import type { Exhausted } from "../providers/dispatch/ProviderAnswer.ts"
+import { budgetRefusal } from "./BudgetRefusal.ts"
 
 /** The error when credit could not be held. */
-export const errorFromLedger = (error: LedgerError): Errors.InsufficientCredits | Errors.InternalError => {
+export const errorFromLedger = (
+  error: LedgerError
+): Errors.InsufficientCredits | Errors.BudgetExceeded | Errors.InternalError => {
   switch (error.reason._tag) {
     case "InsufficientCredits":
       return Errors.InsufficientCredits.of(noCreditText(error.reason.funds))
+    case "BudgetExceeded":
+      return budgetRefusal(error.reason.budget)
     case "Unavailable":
     case "AmountOutOfRange":
     case "PaymentConflict":

@@ -76,6 +76,7 @@ const make = Effect.gen(function* () {
       organization: caller.organization,
       amount: estimateTranscription(endpoint, request),
       mayBeCharged,
+      ...(caller.budgets && { budgets: caller.budgets }),
       // A transcript cannot be made shorter.
       reduce: () => undefined
     })

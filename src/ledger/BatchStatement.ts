@@ -4,42 +4,25 @@
  * The rule: its result is that of the same writes made one by one, settlements first, then holds in order. It may be
  * sent again: a charge that is booked, a hold that was released and a hold that exists are all left as they are.
  */
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import type { SqlError } from "effect/sql"
 
-import { type OrganizationId, organizationId, type RequestId } from "../domain/Ids.ts"
-import type { Picodollars } from "../domain/Money.ts"
+import { organizationId, type RequestId } from "../domain/Ids.ts"
 import { Database } from "../sql/Database.ts"
-import { type Charge, findCharges } from "./Charge.ts"
-import { bookEntries, lockAccounts, releasedChanges, releaseHolds, writeAccounts } from "./MoneySql.ts"
-
-export interface HoldRow {
-  readonly id: RequestId
-  readonly organization: OrganizationId
-  readonly amount: Picodollars
-  /**
-   * The lowest balance that the hold may leave, in picodollars. Without it, the hold is granted on any positive
-   * balance, whatever it leaves.
-   */
-  readonly least?: bigint
-}
-
-/** The account of an organization after a statement that refused one of its holds. Zeros if it has no account. */
-export interface Funds {
-  /** Settled money minus open holds, in picodollars. */
-  readonly available: bigint
-  readonly held: bigint
-}
-
-export interface SettlementRow {
-  readonly id: RequestId
-  readonly organization: OrganizationId
-  /** `undefined` is a refund: the hold is released and nothing is booked. */
-  readonly charge: Charge | undefined
-}
-
-/** How long a hold may stay open, as a PostgreSQL interval: longer than any request is allowed to last. */
-export const holdLifetime = "1 hour"
+import type { Batch, HoldRow, SettlementRow } from "./BatchRows.ts"
+import { budgetParameters, refusalsOf, refusingBudgets } from "./BudgetParameters.ts"
+import { budgetStatement } from "./BudgetStatement.ts"
+import { findCharges } from "./Charge.ts"
+import { type AccountId, type Funds, noFunds, type Refusal } from "./HoldAccounts.ts"
+import {
+  bookEntries,
+  holdLifetime,
+  listParameter,
+  lockAccounts,
+  releasedChanges,
+  releaseHolds,
+  writeAccounts
+} from "./MoneySql.ts"
 
 /** Of a row of `turn`. */
 const isGranted = "CASE WHEN least IS NULL THEN before > 0 ELSE before - amount >= least END"
@@ -114,73 +97,99 @@ SELECT string_agg(position::text, ',') AS refused, (SELECT count(*) FROM charged
 FROM turn
 WHERE position > 0 AND NOT coalesce(${isGranted}, false)`
 
-/** An array parameter as text, which the driver sends unchanged. UUIDs and integers need no quotes. */
-const list = (values: ReadonlyArray<string | bigint>): string => `{${values.join(",")}}`
-
 /**
  * JSON as an element of an array parameter. PostgreSQL reads such an element as it reads a JSON string, except for the
  * escapes of control characters, which JSON itself does not contain.
  */
 const quoted = (json: string | undefined): string => (json === undefined ? "NULL" : JSON.stringify(json))
 
-const noFunds: Written["funds"] = new Map()
-
 /** Reads `organization available held`, separated by commas. */
-const fundsOf = (text: string): Written["funds"] =>
+const fundsOf = (text: string | null | undefined): ReadonlyMap<AccountId, Funds> =>
   new Map(
-    text.split(",").map((account) => {
+    (text ?? "").split(",").map((account) => {
       const [organization = "", available = "0", held = "0"] = account.split(" ")
       return [organizationId(organization), { available: BigInt(available), held: BigInt(held) }]
     })
   )
 
-export interface Batch {
-  /** The id under which the holds are stored. */
-  readonly gateway: string
-  readonly settlements: ReadonlyArray<SettlementRow>
-  readonly holds: ReadonlyArray<HoldRow>
-}
-
 export interface Written {
-  /** The indexes of the holds that were refused. */
-  readonly refused: ReadonlySet<number>
-  /** Of the organizations of refused holds, and perhaps of others. */
-  readonly funds: ReadonlyMap<OrganizationId, Funds>
+  /** The holds that were refused, by their indexes. */
+  readonly refused: ReadonlyMap<number, Refusal>
   /** How many charges were booked; the ids of the others had one already. */
   readonly booked: number
 }
 
+interface Answer {
+  readonly refused: string | null
+  readonly booked: number
+  readonly funds: string | null
+  /** Only in the answer of the statement that keeps budgets. */
+  readonly budgets?: string | null
+}
+
+const noRefusals: Written["refused"] = new Map()
+
+/** The refusals of the statement without budgets: only the balance refuses there. */
+const balanceRefusals = (holds: Batch["holds"], refused: string, text: string | null): Written["refused"] => {
+  const funds = fundsOf(text)
+  return new Map(
+    refused.split(",").flatMap((position) => {
+      const [index, account] = [Number(position) - 1, holds[Number(position) - 1]?.organization]
+      return account === undefined ? [] : [[index, { account, funds: funds.get(account) ?? noFunds }]]
+    })
+  )
+}
+
+const hasBudgets = ({ budgets }: HoldRow | SettlementRow): boolean => budgets !== undefined
+
+const parametersOf = ({ gateway, holds, settlements }: Batch): ReadonlyArray<string> => [
+  listParameter(settlements.map((row) => row.id)),
+  listParameter(settlements.map((row) => row.organization)),
+  listParameter(settlements.map((row) => row.charge?.amount ?? "NULL")),
+  listParameter(holds.map((row) => row.id)),
+  listParameter(holds.map((row) => row.organization)),
+  listParameter(holds.map((row) => row.amount)),
+  gateway,
+  listParameter(settlements.map((row) => quoted(row.charge?.facts))),
+  listParameter(holds.map((row) => row.least ?? "NULL"))
+]
+
 /** The statements of group commit, over the ledger's own connections. */
 export const makeBatchStatement = Effect.gen(function* () {
   const { ledger } = yield* Database
+  const clock = yield* Clock.Clock
 
-  const write = (batch: Batch): Effect.Effect<Written, SqlError.SqlError> =>
+  const writePlain = (batch: Batch): Effect.Effect<Written, SqlError.SqlError> =>
+    Effect.map(ledger.unsafe<Answer>(statement, parametersOf(batch)), ([row]) => ({
+      refused: typeof row?.refused === "string" ? balanceRefusals(batch.holds, row.refused, row.funds) : noRefusals,
+      booked: row?.booked ?? 0
+    }))
+
+  /** A batch in which a request has budgets. */
+  const writeBudgeted = (batch: Batch): Effect.Effect<Written, SqlError.SqlError> =>
     Effect.map(
-      ledger.unsafe<{ readonly refused: string | null; readonly booked: number; readonly funds: string | null }>(
-        statement,
-        [
-          list(batch.settlements.map((row) => row.id)),
-          list(batch.settlements.map((row) => row.organization)),
-          list(batch.settlements.map((row) => row.charge?.amount ?? "NULL")),
-          list(batch.holds.map((row) => row.id)),
-          list(batch.holds.map((row) => row.organization)),
-          list(batch.holds.map((row) => row.amount)),
-          batch.gateway,
-          list(batch.settlements.map((row) => quoted(row.charge?.facts))),
-          list(batch.holds.map((row) => row.least ?? "NULL"))
-        ]
+      ledger.unsafe<Answer>(
+        budgetStatement,
+        budgetParameters(batch, parametersOf(batch), clock.currentTimeMillisUnsafe())
       ),
       ([row]) => ({
-        refused: new Set(row?.refused?.split(",").map((position) => Number(position) - 1)),
-        booked: row?.booked ?? 0,
-        funds: typeof row?.funds === "string" ? fundsOf(row.funds) : noFunds
+        refused:
+          typeof row?.refused === "string"
+            ? refusalsOf(batch.holds, row.refused, fundsOf(row.funds), refusingBudgets(row.budgets))
+            : noRefusals,
+        booked: row?.booked ?? 0
       })
     )
+
+  const write = (batch: Batch): Effect.Effect<Written, SqlError.SqlError> =>
+    batch.holds.some(hasBudgets) || batch.settlements.some(hasBudgets) ? writeBudgeted(batch) : writePlain(batch)
 
   /** Which of these holds are in the database. */
   const findHolds = (ids: ReadonlyArray<RequestId>): Effect.Effect<ReadonlySet<string>, SqlError.SqlError> =>
     Effect.map(
-      ledger.unsafe<{ readonly id: string }>("SELECT id FROM credit_hold WHERE id = ANY ($1::uuid[])", [list(ids)]),
+      ledger.unsafe<{ readonly id: string }>("SELECT id FROM credit_hold WHERE id = ANY ($1::uuid[])", [
+        listParameter(ids)
+      ]),
       (rows) => new Set(rows.map((row) => row.id))
     )
 

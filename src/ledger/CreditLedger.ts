@@ -6,20 +6,15 @@ import { Context, Deferred, Effect, Layer, type Scope } from "effect"
 import type { SecureRandom } from "effect/crypto"
 import { SqlClient, type SqlError } from "effect/sql"
 
-import { type HeldRequestId, heldRequestId, type OrganizationId, type RequestId } from "../domain/Ids.ts"
+import { type BudgetId, type HeldRequestId, heldRequestId, type OrganizationId, type RequestId } from "../domain/Ids.ts"
 import { maximum, type Picodollars, zero } from "../domain/Money.ts"
 import type { Database } from "../sql/Database.ts"
 import { type Balance, findBalance } from "./Balance.ts"
+import { settlementOf } from "./BatchRows.ts"
 import { type Charge, findCharges } from "./Charge.ts"
 import * as GroupCommit from "./GroupCommit.ts"
 import * as Lease from "./Lease.ts"
-import {
-  amountOutOfRange,
-  insufficientCredits,
-  type LedgerError,
-  ledgerErrorOf,
-  ledgerUnavailable
-} from "./LedgerError.ts"
+import { amountOutOfRange, holdRefused, type LedgerError, ledgerErrorOf, ledgerUnavailable } from "./LedgerError.ts"
 import { addEntries, bookEntries } from "./MoneySql.ts"
 import { newPendingHold, type PendingSettlement, type ReduceHold } from "./PendingWrite.ts"
 import * as Sweeper from "./Sweeper.ts"
@@ -57,6 +52,8 @@ export interface HoldOptions {
    * then cut by this function. Without it, the hold is refused at once.
    */
   readonly reduce?: ReduceHold
+  /** The budgets that limit the request, longest period first. Absent where there are none. */
+  readonly budgets?: ReadonlyArray<BudgetId>
 }
 
 interface GrantOptions {
@@ -102,16 +99,19 @@ export class CreditLedger extends Context.Service<
       })
 
       const hold = Effect.fnUntraced(function* (options: HoldOptions) {
-        const { request, organization, amount } = options
+        const { request, organization, amount, budgets } = options
         const paid = options.mayBeCharged === true ? yield* chargedHold(options) : undefined
         if (paid !== undefined) return paid
         if (amount < 0n) return yield* Effect.die(new Error(`A hold cannot be ${amount} picodollars`))
         if (amount > maximum) return yield* amountOutOfRange()
-        const pending = newPendingHold({ id: request, organization, amount }, options.reduce)
+        const pending = newPendingHold(
+          { id: request, organization, amount, ...(budgets && { budgets }) },
+          options.reduce
+        )
         let settlement: PendingSettlement | undefined
         const end = (charge: Charge | undefined): Effect.Effect<PendingSettlement> =>
           Effect.suspend(() => {
-            const ended = (settlement ??= writes.settle({ id: request, organization, charge }))
+            const ended = (settlement ??= writes.settle(settlementOf(pending.row, charge)))
             return Effect.as(Deferred.await(ended.acknowledged), ended)
           })
         // The refund is registered before the hold is taken: wherever the caller is interrupted, closing its scope
@@ -122,7 +122,7 @@ export class CreditLedger extends Context.Service<
           )
         )
         const granted = yield* writes.hold(pending)
-        if (!granted) return yield* insufficientCredits(pending.funds)
+        if (!granted) return yield* holdRefused(pending.refusal)
         const settle = (actual: Picodollars, facts?: string): Effect.Effect<Settled> =>
           actual < 0n || actual > maximum
             ? Effect.die(new Error(`A charge cannot be ${actual} picodollars`))

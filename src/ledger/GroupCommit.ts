@@ -15,7 +15,8 @@ import { counterOf, histogramOf, observed } from "../observability/MetricSeries.
 import { metricTable } from "../observability/MetricTable.ts"
 import { Database } from "../sql/Database.ts"
 import { isOutOfRange, isPermanent, isProgramFault, rejectionText } from "../sql/SqlState.ts"
-import { makeBatchStatement, type SettlementRow } from "./BatchStatement.ts"
+import type { SettlementRow } from "./BatchRows.ts"
+import { makeBatchStatement } from "./BatchStatement.ts"
 import type { Charge, FindCharge } from "./Charge.ts"
 import { amountOutOfRange, type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
 import { describeWrite, logUnwritten, type PendingSettlement, type PendingWrite } from "./PendingWrite.ts"
@@ -132,7 +133,7 @@ const makeCommit = Effect.fnUntraced(function* (gateway: string, writes: Pending
     const uncertain = batch.filter((write) => write._tag === "Hold").filter((hold) => hold.mayExist)
     if (uncertain.length === 0) return
     const stored = yield* statement.findHolds(uncertain.map((hold) => hold.row.id))
-    for (const hold of uncertain) if (stored.has(hold.row.id)) writes.answerHold(hold, true)
+    for (const hold of uncertain) if (stored.has(hold.row.id)) writes.answerHold(hold)
   })
 
   const send = Effect.fnUntraced(function* (batch: ReadonlyArray<PendingWrite>) {
@@ -149,8 +150,7 @@ const makeCommit = Effect.fnUntraced(function* (gateway: string, writes: Pending
     // An id that had a charge keeps it: one of an earlier try, or this one, if the answer to its statement was lost.
     const earlier = written.booked < charges.length ? yield* statement.findCharges(charges) : undefined
     for (const settlement of settlements) writes.completeSettlement(settlement, bookedCharge(settlement.row, earlier))
-    for (const [index, hold] of holds.entries())
-      writes.answerHold(hold, !written.refused.has(index), written.funds.get(hold.row.organization))
+    for (const [index, hold] of holds.entries()) writes.answerHold(hold, written.refused.get(index))
   })
 
   const commit = (pending: ReadonlyArray<PendingWrite>, attempt: number): Effect.Effect<void> =>

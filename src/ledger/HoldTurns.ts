@@ -1,15 +1,15 @@
 /**
- * Holds that found no credit only because other holds of their organization are in the way, each organization's in
- * order of arrival. The first of them is tried again whenever a hold of the organization ends here, and at short
- * intervals, because holds of other gateways end as well. A new hold of the organization waits behind those that are
- * there.
+ * Holds that an account refused only because other holds are in the way: an organization's balance, or a budget. Each
+ * account has a line of them, in order of arrival. The first of a line is tried again whenever a hold of the account
+ * ends here, and at short intervals, because holds of other gateways end as well. A new hold waits behind those that
+ * are there, so one that has budgets passes their lines first, in order, and that of its organization last.
  *
- * The rule: nobody waits for ever, and nobody is overtaken. A hold whose time is up is cut to what the organization can
+ * The rule: nobody waits for ever, and nobody is overtaken. A hold whose time is up is cut to what its accounts can
  * still pay; if that pays for no answer, it is refused.
  */
-import type { OrganizationId } from "../domain/Ids.ts"
 import { min, type Picodollars, picodollars } from "../domain/Money.ts"
-import type { Funds } from "./BatchStatement.ts"
+import type { SettlementRow } from "./BatchRows.ts"
+import { type AccountId, accountsOfHold, type Funds, type Refusal, settledMoney } from "./HoldAccounts.ts"
 import type { PendingHold } from "./PendingWrite.ts"
 
 /*
@@ -17,17 +17,17 @@ import type { PendingHold } from "./PendingWrite.ts"
  * very slow, then lets nobody's time run out before holds that ended meanwhile were seen.
  */
 /**
- * How long a hold waits while no hold of its organization ends: five seconds. Most answers, though not the longest, are
+ * How long a hold waits while no hold of its account ends: five seconds. Most answers, though not the longest, are
  * complete after that.
  */
 const idleChecks = 20
 /** How long it waits at most, while others end: half a minute, because a client may wait no longer for an answer. */
 const longestChecks = 120
-/** The most holds of one organization that wait, and of all together. Further ones are refused. */
+/** The most holds of one account that wait, and of all together. Further ones are refused. */
 const maxLine = 1_000
 const maxWaiting = 10_000
 
-/** The holds of one organization that wait, in order of arrival. */
+/** The holds of one account that wait, in order of arrival. A hold is in one line at a time. */
 interface Line {
   readonly holds: Set<PendingHold>
   /** The hold that is being tried. It keeps its place until the database has answered. */
@@ -35,8 +35,8 @@ interface Line {
   /** A hold ended while another was tried, so its answer may be out of date. */
   isStale: boolean
   /** As of the last refusal, with what was granted here since. */
-  funds: Funds
-  /** The check before which a hold of the organization ended last, as far as is known here. */
+  refusal: Refusal
+  /** The check before which a hold of the account ended last, as far as is known here. */
   progressAt: number
 }
 
@@ -44,16 +44,13 @@ interface Line {
 export interface TurnActions {
   /** Writes the hold. */
   readonly attempt: (hold: PendingHold) => void
-  readonly refuse: (hold: PendingHold, funds: Funds) => void
+  readonly refuse: (hold: PendingHold, refusal: Refusal) => void
 }
-
-/** The settled money of an organization. What is held of it is not spent yet. */
-export const settledMoney = ({ available, held }: Funds): bigint => available + held
 
 export class HoldTurns {
   private readonly actions: TurnActions
-  private readonly lines = new Map<OrganizationId, Line>()
-  private waiting = 0
+  private readonly lines = new Map<AccountId, Line>()
+  private readonly lineOf = new Map<PendingHold, Line>()
   private checks = 0
 
   constructor(actions: TurnActions) {
@@ -62,64 +59,73 @@ export class HoldTurns {
 
   /** True when nobody waits, as almost always. */
   get isEmpty(): boolean {
-    return this.waiting === 0
+    return this.lineOf.size === 0
   }
 
   /** Whether the hold, which was not written yet, has to wait behind others. Then it does. */
   joins(hold: PendingHold): boolean {
-    if (this.isEmpty || hold.reduce === undefined || hold.isFinal) return false
-    const line = this.lines.get(hold.row.organization)
-    if (line === undefined || line.trying === hold) return false
-    if (!this.add(line, hold)) this.actions.refuse(hold, line.funds)
+    if (this.isEmpty || hold.reduce === undefined || hold.isFinal || this.lineOf.has(hold)) return false
+    const line = this.nextLine(hold)
+    if (line === undefined) return false
+    hold.waitsSince = this.checks
+    if (!this.add(line, hold)) this.actions.refuse(hold, line.refusal)
     return true
   }
 
   /** The hold was refused. Whether it waits, and is answered later; a hold that cannot wait is to be refused. */
-  keeps(hold: PendingHold, funds: Funds): boolean {
-    const { organization } = hold.row
-    const known = this.lines.get(organization)
-    if (settledMoney(funds) <= 0n) {
-      if (known !== undefined) this.refuseAll(known, funds)
+  keeps(hold: PendingHold, refusal: Refusal): boolean {
+    const waited = this.lineOf.get(hold)
+    const known = this.lines.get(refusal.account)
+    if (settledMoney(refusal.funds) <= 0n) {
+      if (known !== undefined) this.refuseAll(known, refusal)
+      if (waited !== known) this.leave(hold)
       return false
     }
-    if (known !== undefined) this.update(known, funds)
+    if (known !== undefined) this.update(known, refusal)
     if (hold.reduce === undefined || hold.isFinal) return false
-    const line = known ?? { holds: new Set(), trying: undefined, isStale: false, funds, progressAt: this.checks }
-    if (line.trying !== hold) return this.add(line, hold)
-    line.trying = undefined
-    if (line.isStale) this.tryFirst(line)
-    return true
+    const line = known ?? { holds: new Set(), trying: undefined, isStale: false, refusal, progressAt: this.checks }
+    if (waited === line) {
+      line.trying = undefined
+      if (line.isStale) this.tryFirst(line)
+      return true
+    }
+    // It keeps the time for which it has waited in another line.
+    if (waited === undefined) hold.waitsSince = this.checks
+    else this.leave(hold)
+    return this.add(line, hold)
   }
 
   /** The hold was granted. It may have waited. */
   granted(hold: PendingHold): void {
-    const line = this.lineOf(hold.row.organization)
-    if (line === undefined || hold.isFinal) return
-    line.funds = reduced(line.funds, hold.row.amount)
-    if (line.trying !== hold) return
-    line.trying = undefined
-    line.progressAt = this.checks
-    this.delete(line, hold)
-    this.tryFirst(line)
+    if (this.isEmpty || hold.isFinal) return
+    for (const line of this.linesOf(hold)) line.refusal = reduced(line.refusal, hold.row.amount)
+    const waited = this.lineOf.get(hold)
+    if (waited === undefined) return
+    waited.progressAt = this.checks
+    this.leave(hold)
   }
 
   /** The hold no longer waits. Whether it waited and is not being tried. */
   leave(hold: PendingHold): boolean {
-    const line = this.lineOf(hold.row.organization)
-    if (line?.holds.has(hold) !== true) return false
-    const isTried = line.trying === hold
-    if (isTried) line.trying = undefined
+    const line = this.lineOf.get(hold)
+    if (line === undefined) return false
     this.delete(line, hold)
-    return !isTried
+    if (line.trying !== hold) return true
+    line.trying = undefined
+    this.tryFirst(line)
+    return false
   }
 
-  /** A hold of the organization has ended here. */
-  released(organization: OrganizationId): void {
-    const line = this.lineOf(organization)
-    if (line === undefined) return
-    line.progressAt = this.checks
-    if (line.trying === undefined) this.tryFirst(line)
-    else line.isStale = true
+  /** A hold has ended here. */
+  released(row: Pick<SettlementRow, "organization" | "budgets">): void {
+    if (this.isEmpty) return
+    for (const account of accountsOfHold(row)) {
+      const line = this.lines.get(account)
+      if (line === undefined) continue
+      line.progressAt = this.checks
+      if (line.trying === undefined) this.tryFirst(line)
+      else line.isStale = true
+    }
   }
 
   /** Lets go those whose time is up, and tries the others again. */
@@ -135,49 +141,65 @@ export class HoldTurns {
 
   /** All that wait, which are then forgotten. */
   takeAll(): ReadonlyArray<PendingHold> {
-    const all = [...this.lines.values()].flatMap(({ holds }) => [...holds])
+    const all = [...this.lineOf.keys()]
     this.lines.clear()
-    this.waiting = 0
+    this.lineOf.clear()
     return all
   }
 
-  private lineOf(organization: OrganizationId): Line | undefined {
-    return this.isEmpty ? undefined : this.lines.get(organization)
+  /** The lines of all accounts of a hold, that of its organization last. */
+  private linesOf(hold: PendingHold): ReadonlyArray<Line> {
+    return accountsOfHold(hold.row)
+      .toReversed()
+      .flatMap((account) => this.lines.get(account) ?? [])
+  }
+
+  /** The first line in which it has to wait, or the one after that in which it is. */
+  private nextLine(hold: PendingHold): Line | undefined {
+    const lines = this.linesOf(hold)
+    const current = this.lineOf.get(hold)
+    return lines[current === undefined ? 0 : lines.indexOf(current) + 1]
   }
 
   private add(line: Line, hold: PendingHold): boolean {
-    if (line.holds.size >= maxLine || this.waiting >= maxWaiting) return false
-    hold.waitsSince = this.checks
+    if (line.holds.size >= maxLine || this.lineOf.size >= maxWaiting) return false
     line.holds.add(hold)
-    this.lines.set(hold.row.organization, line)
-    this.waiting++
+    this.lines.set(line.refusal.account, line)
+    this.lineOf.set(hold, line)
     return true
   }
 
   private delete(line: Line, hold: PendingHold): void {
-    if (line.holds.delete(hold)) this.waiting--
-    if (line.holds.size === 0) this.lines.delete(hold.row.organization)
+    line.holds.delete(hold)
+    this.lineOf.delete(hold)
+    if (line.holds.size === 0) this.lines.delete(line.refusal.account)
   }
 
-  private update(line: Line, funds: Funds): void {
-    const { available, held } = line.funds
-    if (available !== funds.available || held !== funds.held) line.progressAt = this.checks
-    line.funds = funds
+  private update(line: Line, refusal: Refusal): void {
+    const { available, held } = line.refusal.funds
+    if (available !== refusal.funds.available || held !== refusal.funds.held) line.progressAt = this.checks
+    line.refusal = refusal
   }
 
+  /** Tries the first hold of a line, unless it has to wait in a further one. */
   private tryFirst(line: Line): void {
     line.isStale = false
-    const [first] = line.holds
-    if (first === undefined) return
-    line.trying = first
-    this.actions.attempt(first)
+    for (const first of line.holds) {
+      const next = this.nextLine(first)
+      if (next === undefined) {
+        line.trying = first
+        return this.actions.attempt(first)
+      }
+      this.delete(line, first)
+      if (!this.add(next, first)) this.actions.refuse(first, next.refusal)
+    }
   }
 
-  private refuseAll(line: Line, funds: Funds): void {
+  private refuseAll(line: Line, refusal: Refusal): void {
     for (const hold of line.holds) {
       if (hold === line.trying) continue
       this.delete(line, hold)
-      this.actions.refuse(hold, funds)
+      this.actions.refuse(hold, refusal)
     }
   }
 
@@ -185,14 +207,14 @@ export class HoldTurns {
     return this.checks >= Math.max(waitsSince, progressAt) + idleChecks || this.checks >= waitsSince + longestChecks
   }
 
-  /** The last try, with what the organization can still pay. */
+  /** The last try, with what the accounts can still pay, as far as that is known here. */
   private finish(line: Line, hold: PendingHold): void {
+    const lines = this.linesOf(hold)
     this.delete(line, hold)
-    const { funds } = line
-    const most = affordable(hold.row.amount, funds)
-    const amount = most > 0n ? hold.reduce?.(picodollars(most)) : undefined
-    if (amount === undefined) return this.actions.refuse(hold, funds)
-    line.funds = reduced(funds, amount)
+    const most = lines.map(({ refusal }) => affordable(hold.row.amount, refusal.funds)).reduce(min)
+    const amount = most > 0n ? hold.reduce?.(most) : undefined
+    if (amount === undefined) return this.actions.refuse(hold, line.refusal)
+    for (const each of lines) each.refusal = reduced(each.refusal, amount)
     hold.row = { ...hold.row, amount, least: 1n - hold.row.amount }
     hold.isFinal = true
     this.actions.attempt(hold)
@@ -200,13 +222,13 @@ export class HoldTurns {
 }
 
 /**
- * What a hold may be cut to. However large, one whole hold may overdraw the account; of that, this is what the others
+ * What a hold may be cut to. However large, one whole hold may overdraw an account; of that, this is what the others
  * have left, and never more than the money that is settled. So the holds still exceed the credit by less than one hold.
  */
-const affordable = (amount: Picodollars, funds: Funds): bigint =>
-  min(picodollars(amount + funds.available), picodollars(settledMoney(funds))) - 1n
+const affordable = (amount: Picodollars, funds: Funds): Picodollars =>
+  picodollars(min(picodollars(amount + funds.available), picodollars(settledMoney(funds))) - 1n)
 
-const reduced = ({ available, held }: Funds, amount: Picodollars): Funds => ({
-  available: available - amount,
-  held: held + amount
+const reduced = ({ funds: { available, held }, ...refusal }: Refusal, amount: Picodollars): Refusal => ({
+  ...refusal,
+  funds: { available: available - amount, held: held + amount }
 })

@@ -8,7 +8,14 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-import { type OrganizationId, organizationId, type RequestId, requestId } from "../domain/Ids.ts"
+import {
+  type BudgetId,
+  budgetId,
+  type OrganizationId,
+  organizationId,
+  type RequestId,
+  requestId
+} from "../domain/Ids.ts"
 import { type Picodollars, picodollars } from "../domain/Money.ts"
 import { ownerIsAlive } from "./Lease.ts"
 
@@ -31,6 +38,16 @@ export interface StrayHold {
   readonly request: RequestId
   readonly organization: OrganizationId
   readonly amount: Picodollars
+}
+
+/** A budget of which more or less is held than its open holds hold, or of which less than nothing is spent. */
+export interface BudgetMismatch {
+  readonly budget: BudgetId
+  readonly organization: OrganizationId
+  readonly spent: Picodollars
+  readonly held: Picodollars
+  /** What the open holds of its period hold of it. */
+  readonly holds: Picodollars
 }
 
 /** The result of one check. */
@@ -57,7 +74,7 @@ const resultOf = <R extends Counted, Row>(
   rows: rows.map(read)
 })
 
-const count = Effect.fnUntraced(function* (table: "credit_account" | "credit_hold") {
+const count = Effect.fnUntraced(function* (table: "credit_account" | "credit_hold" | "budget") {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ readonly count: bigint }>`SELECT count(*) AS count FROM ${sql(table)}`
   return row?.count ?? 0n
@@ -124,3 +141,34 @@ export const checkHolds = Effect.gen(function* () {
     amount: picodollars(row.amount)
   }))
 }).pipe(Effect.withSpan("LedgerChecks.checkHolds"))
+
+interface BudgetRow extends Counted {
+  readonly id: string
+  readonly organization_id: string
+  readonly spent: string
+  readonly held: string
+  readonly holds: string
+}
+
+/**
+ * Checks of every budget that what is held of it is the sum of its open holds of the period. What is spent cannot be
+ * computed anew, because the journal does not say to which budgets a charge belonged; it is never negative.
+ */
+export const checkBudgets = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rows = yield* sql<BudgetRow>`
+    SELECT id, organization_id, spent::text, held::text, coalesce(holds, 0)::text AS holds, count(*) OVER () AS failed
+    FROM budget LEFT JOIN (
+      SELECT budget_id, period_start, sum(amount) AS holds FROM budget_hold GROUP BY budget_id, period_start
+    ) AS reserved ON reserved.budget_id = budget.id AND reserved.period_start = budget.period_start
+    WHERE held <> coalesce(holds, 0) OR spent < 0
+    ORDER BY id
+    LIMIT ${maxRows}`
+  return resultOf(yield* count("budget"), rows, (row): BudgetMismatch => ({
+    budget: budgetId(row.id),
+    organization: organizationId(row.organization_id),
+    spent: money(row.spent),
+    held: money(row.held),
+    holds: money(row.holds)
+  }))
+}).pipe(Effect.withSpan("LedgerChecks.checkBudgets"))

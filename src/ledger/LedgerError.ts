@@ -3,7 +3,7 @@ import { Data } from "effect"
 import type { SqlError } from "effect/sql"
 
 import { isOutOfRange } from "../sql/SqlState.ts"
-import type { Funds } from "./BatchStatement.ts"
+import type { Funds, Refusal, RefusingBudget } from "./HoldAccounts.ts"
 
 export class LedgerError extends Data.TaggedError("LedgerError")<{
   readonly reason:
@@ -12,6 +12,8 @@ export class LedgerError extends Data.TaggedError("LedgerError")<{
      * spent or held for other requests.
      */
     | { readonly _tag: "InsufficientCredits"; readonly funds?: Funds }
+    /** A budget of the request is used up, or all of it is held for other requests. */
+    | { readonly _tag: "BudgetExceeded"; readonly budget: RefusingBudget }
     /** The database did not answer in time, or too many writes are waiting for it. Nothing was held. */
     | { readonly _tag: "Unavailable"; readonly cause?: unknown }
     /** The amount would take the account past what it can hold. */
@@ -20,8 +22,14 @@ export class LedgerError extends Data.TaggedError("LedgerError")<{
     | { readonly _tag: "PaymentConflict" }
 }> {}
 
-export const insufficientCredits = (funds?: Funds): LedgerError =>
-  new LedgerError({ reason: { _tag: "InsufficientCredits", ...(funds && { funds }) } })
+/** The error of a hold that was refused. */
+export const holdRefused = (refusal: Refusal | undefined): LedgerError =>
+  new LedgerError({
+    reason:
+      refusal?.budget === undefined
+        ? { _tag: "InsufficientCredits", ...(refusal && { funds: refusal.funds }) }
+        : { _tag: "BudgetExceeded", budget: refusal.budget }
+  })
 
 export const ledgerUnavailable = (cause: unknown): LedgerError =>
   new LedgerError({ reason: { _tag: "Unavailable", cause } })

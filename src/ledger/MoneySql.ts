@@ -26,11 +26,11 @@ export const lockAccounts = (organizationCondition: string): string => `account 
  * Adds rows of (id, organization, kind, amount, facts) to the journal. An id that is booked already is left as it is,
  * and only the rows that this statement inserted are returned, so only they move money.
  */
-export const bookEntries = (rows: string): string => `
+export const bookEntries = (rows: string, returned = "organization_id, amount"): string => `
   INSERT INTO credit_entry (id, organization_id, kind, amount, facts)
   ${rows}
   ON CONFLICT DO NOTHING
-  RETURNING organization_id, amount`
+  RETURNING ${returned}`
 
 /** `released`: deletes the holds whose id meets the condition and that are still there, and so returns each once. */
 export const releaseHolds = (idCondition: string): string => `released AS (
@@ -72,3 +72,9 @@ SELECT organization_id, amount FROM entry
 ON CONFLICT (organization_id) DO UPDATE
   SET balance = (credit_account.balance + credit_account.held + excluded.balance) - credit_account.held
 RETURNING organization_id`
+
+/** How long a hold may stay open, as a PostgreSQL interval: longer than any request is allowed to last. */
+export const holdLifetime = "1 hour"
+
+/** An array parameter as text, which the driver sends unchanged. UUIDs and integers need no quotes. */
+export const listParameter = (values: ReadonlyArray<string | bigint>): string => `{${values.join(",")}}`

@@ -10,9 +10,8 @@ import { type OrganizationId, organizationId } from "../domain/Ids.ts"
 import { type Picodollars, picodollars } from "../domain/Money.ts"
 import { type Page, type PageRequest, pageOf } from "../domain/Page.ts"
 import { type Balance, findBalance } from "./Balance.ts"
-import { holdLifetime } from "./BatchStatement.ts"
 import { type LedgerError, ledgerErrorOf, paymentConflict } from "./LedgerError.ts"
-import { addEntries, bookEntries } from "./MoneySql.ts"
+import { addEntries, bookEntries, holdLifetime } from "./MoneySql.ts"
 
 export interface Payment {
   readonly organization: OrganizationId

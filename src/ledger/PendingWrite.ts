@@ -2,8 +2,9 @@
 import { type Deferred, Effect } from "effect"
 
 import type { Picodollars } from "../domain/Money.ts"
-import type { Funds, HoldRow, SettlementRow } from "./BatchStatement.ts"
+import type { HoldRow, SettlementRow } from "./BatchRows.ts"
 import type { Charge } from "./Charge.ts"
+import type { Refusal } from "./HoldAccounts.ts"
 import type { LedgerError } from "./LedgerError.ts"
 
 /** The hold that a request makes do with when it can get `most`; `undefined` if that pays for no answer. */
@@ -19,8 +20,8 @@ export interface PendingHold {
   isFinal: boolean
   /** The check of `HoldTurns` since which it has waited for other holds; zero unless it had to. */
   waitsSince: number
-  /** The account when it was refused. */
-  funds: Funds | undefined
+  /** Which account refused it, and what that had. */
+  refusal: Refusal | undefined
   /** `abandoned`: its caller no longer waits. `ended`: refused, failed, or replaced by a refund. */
   state: "new" | "waiting" | "granted" | "abandoned" | "ended"
   /** The database may have stored it, although it has not answered. */
@@ -53,7 +54,7 @@ export const newPendingHold = (row: HoldRow, reduce?: ReduceHold): PendingHold =
   reduce,
   isFinal: false,
   waitsSince: 0,
-  funds: undefined,
+  refusal: undefined,
   state: "new",
   mayExist: false,
   deadline: 0,

@@ -7,8 +7,9 @@
 import { type Cause, type Clock, Deferred, Duration, Effect, Queue } from "effect"
 
 import type { RequestId } from "../domain/Ids.ts"
-import type { Funds, SettlementRow } from "./BatchStatement.ts"
+import { type SettlementRow, settlementOf } from "./BatchRows.ts"
 import type { Charge } from "./Charge.ts"
+import type { Refusal } from "./HoldAccounts.ts"
 import { HoldTurns } from "./HoldTurns.ts"
 import { type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
 import { logUnwritten, type PendingHold, type PendingSettlement, type PendingWrite } from "./PendingWrite.ts"
@@ -19,9 +20,6 @@ const maxBatch = 500
 const maxQueuedHolds = 10_000
 const holdTimeoutMillis = Duration.toMillis("10 seconds")
 const settlementTimeoutMillis = Duration.toMillis("1 second")
-
-/** Of an organization without an account. */
-const noFunds: Funds = { available: 0n, held: 0n }
 
 /** Takes how long holds and settlements took to be answered, in milliseconds. */
 export interface WriteTimes {
@@ -44,8 +42,8 @@ export class PendingWrites {
     attempt: (hold) => {
       if (!this.enqueue(hold)) this.refuseHold(hold, Effect.fail(ledgerUnavailable("the ledger is closed")))
     },
-    refuse: (hold, funds) => {
-      hold.funds = funds
+    refuse: (hold, refusal) => {
+      hold.refusal = refusal
       this.refuseHold(hold, Effect.succeed(false))
     }
   })
@@ -112,19 +110,19 @@ export class PendingWrites {
     return false
   }
 
-  /** Passes on the database's answer to a hold. `funds`: the account, if it was refused. */
-  answerHold(hold: PendingHold, granted: boolean, funds: Funds = noFunds): void {
+  /** Passes on the database's answer to a hold: granted unless there is a `refusal`. */
+  answerHold(hold: PendingHold, refusal?: Refusal): void {
     this.times?.hold(this.clock.currentTimeMillisUnsafe() - hold.deadline + holdTimeoutMillis)
-    if (granted && hold.state === "waiting") {
+    if (refusal === undefined && hold.state === "waiting") {
       this.waitingHolds.delete(hold)
       hold.state = "granted"
       this.turns.granted(hold)
       hold.answer(Effect.succeed(true))
-    } else if (!granted && hold.state === "waiting" && this.turns.keeps(hold, funds)) {
+    } else if (refusal !== undefined && hold.state === "waiting" && this.turns.keeps(hold, refusal)) {
       this.waitingHolds.delete(hold)
     } else {
-      hold.mayExist ||= granted
-      hold.funds = funds
+      hold.mayExist ||= refusal === undefined
+      hold.refusal = refusal
       this.refuseHold(hold, Effect.succeed(false))
     }
   }
@@ -141,7 +139,7 @@ export class PendingWrites {
     this.times?.settlement(this.clock.currentTimeMillisUnsafe() - settlement.deadline + settlementTimeoutMillis)
     this.waitingSettlements.delete(settlement)
     this.open.delete(settlement.row.id)
-    this.turns.released(settlement.row.organization)
+    this.turns.released(settlement.row)
     Deferred.doneUnsafe(settlement.booked, Effect.succeed(charge))
     Deferred.doneUnsafe(settlement.acknowledged, Effect.void)
   }
@@ -203,7 +201,7 @@ export class PendingWrites {
     return true
   }
 
-  /** Whether the hold has to wait behind others of its organization, and so not for the database. */
+  /** Whether the hold has to wait behind others of its accounts, and so not for the database. */
   private waitsForTurn(hold: PendingHold): boolean {
     if (hold.state !== "waiting" || !this.turns.joins(hold)) return false
     this.waitingHolds.delete(hold)
@@ -222,6 +220,6 @@ export class PendingWrites {
   private end(hold: PendingHold): void {
     hold.state = "ended"
     this.open.delete(hold.row.id)
-    if (hold.mayExist) this.settle({ id: hold.row.id, organization: hold.row.organization, charge: undefined })
+    if (hold.mayExist) this.settle(settlementOf(hold.row, undefined))
   }
 }

@@ -8,7 +8,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 
 import { type OrganizationId, organizationId, type RequestId, requestId } from "../domain/Ids.ts"
 import { type Picodollars, picodollars } from "../domain/Money.ts"
-import type { SettlementRow } from "./BatchStatement.ts"
+import type { SettlementRow } from "./BatchRows.ts"
 import { type LedgerCheck, maxRows } from "./LedgerChecks.ts"
 
 /** A charge that was set aside and is not booked. */

@@ -10,9 +10,8 @@ import { SqlClient, type SqlError } from "effect/sql"
 
 import { organizationId, requestId } from "../domain/Ids.ts"
 import { repeatInBackground } from "../observability/BackgroundTask.ts"
-import { holdLifetime } from "./BatchStatement.ts"
 import { leaseLifetime, ownerIsAlive } from "./Lease.ts"
-import { lockAccounts, releasedChanges, releaseHolds, writeAccounts } from "./MoneySql.ts"
+import { holdLifetime, lockAccounts, releasedChanges, releaseHolds, writeAccounts } from "./MoneySql.ts"
 import type { PendingWrites } from "./PendingWrites.ts"
 
 const sweepInterval = Duration.seconds(10)
@@ -41,14 +40,48 @@ WITH turn AS MATERIALIZED (
 ${writeAccounts([releasedChanges])}
 SELECT (SELECT count(*) FROM released)::int AS swept`
 
-/** Sweeps until nothing is left, unless another gateway is sweeping. Returns how many holds were given back. */
-export const sweep: Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
+/*
+ * What is held of budgets for holds that are gone: those that were swept, and those that were ended by a version of the
+ * gateway that knows no budgets. A budget is locked before it is read, and no account is locked after it.
+ */
+const budgetSweepStatement = `
+WITH turn AS MATERIALIZED (
+  SELECT pg_try_advisory_xact_lock(${sweepLock}) AS mine
+), stray AS MATERIALIZED (
+  SELECT request_id, budget_id FROM budget_hold
+  WHERE (SELECT mine FROM turn) AND NOT EXISTS (SELECT FROM credit_hold WHERE credit_hold.id = budget_hold.request_id)
+  LIMIT ${sweepBatch}
+), budget_row AS MATERIALIZED (
+  SELECT id, period_start, held FROM budget WHERE id IN (SELECT budget_id FROM stray) ORDER BY id FOR NO KEY UPDATE
+), released AS (
+  DELETE FROM budget_hold
+  WHERE (request_id, budget_id) IN (SELECT request_id, budget_id FROM stray) AND (SELECT count(*) FROM budget_row) > 0
+  RETURNING budget_id, period_start, amount
+), written AS (
+  UPDATE budget SET held = budget_row.held - total.amount
+  FROM budget_row JOIN (
+    SELECT budget_id, period_start, sum(amount)::bigint AS amount FROM released GROUP BY budget_id, period_start
+  ) AS total ON total.budget_id = budget_row.id AND total.period_start = budget_row.period_start
+  WHERE budget.id = budget_row.id
+)
+SELECT (SELECT count(*) FROM released)::int AS swept`
+
+/** Runs a statement that sweeps one batch until there is no more of it. */
+const sweepAll = Effect.fnUntraced(function* (statement: string) {
   const sql = yield* SqlClient.SqlClient
   let total = 0
   for (let swept = sweepBatch; swept === sweepBatch; total += swept) {
-    const [row] = yield* sql.unsafe<{ readonly swept: number }>(sweepStatement)
+    const [row] = yield* sql.unsafe<{ readonly swept: number }>(statement)
     swept = row?.swept ?? 0
   }
+  return total
+})
+
+/** Sweeps until nothing is left, unless another gateway is sweeping. Returns how many holds were given back. */
+export const sweep: Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const total = yield* sweepAll(sweepStatement)
+  yield* sweepAll(budgetSweepStatement)
   // A dead gateway without holds needs no lease; a gateway without a lease counts as dead anyway.
   yield* sql.unsafe(`DELETE FROM gateway_lease WHERE heartbeat_at < now() - interval '${leaseLifetime}'`)
   if (total > 0)

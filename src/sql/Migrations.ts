@@ -23,6 +23,7 @@ import { rateBucketsMigration } from "./migrations/0012_rate_buckets.ts"
 import { rateLimitsMigration } from "./migrations/0013_rate_limits.ts"
 import { loggedRequestsMigration } from "./migrations/0014_logged_requests.ts"
 import { usageRollupsMigration } from "./migrations/0015_usage_rollups.ts"
+import { budgetsMigration } from "./migrations/0016_budgets.ts"
 import { requestSearchMigration } from "./migrations/0018_request_search.ts"
 
 export const migrations = {
@@ -41,6 +42,7 @@ export const migrations = {
   "0013_rate_limits": rateLimitsMigration,
   "0014_logged_requests": loggedRequestsMigration,
   "0015_usage_rollups": usageRollupsMigration,
+  "0016_budgets": budgetsMigration,
   "0018_request_search": requestSearchMigration
 }
 
@@ -68,7 +70,9 @@ const relations = [
   "logged_request_default",
   "request_receipt",
   "usage_quarter",
-  "usage_label_quarter"
+  "usage_label_quarter",
+  "budget",
+  "budget_hold"
 ]
 
 const table = "schema_migration"

@@ -18,6 +18,7 @@ import {
 } from "../support/fake-provider/FakeProvider.ts"
 import { audioPart, field } from "../support/Multipart.ts"
 import { stalledRequest } from "../support/SlowClients.ts"
+import { tenantOnSpentBudget } from "../support/SpentBudget.ts"
 import { describeWithFakeProvider, type Reply, type Tenant, TestGateway } from "../support/TestGateway.ts"
 import { transcribe } from "../support/TranscriptionForms.ts"
 
@@ -173,6 +174,7 @@ describeWithFakeProvider("Errors", (it) => {
         idempotency_conflict: gateway.chat({ ...body, temperature: 1 }, keyed),
         request_too_large: gateway.chat(JSON.stringify({ ...body, pad: "x".repeat(33 * 1024 * 1024) })),
         rate_limit_exceeded: gateway.chat(body, as(slow)),
+        budget_exceeded: gateway.chat(body, as(yield* tenantOnSpentBudget)),
         internal_error: gateway.chat(body)
       }
       const ids = new Set<string | null>()

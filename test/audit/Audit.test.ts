@@ -150,6 +150,12 @@ const corruptions: Record<string, Corruption> = {
     failing: ["account", "ended_hold"],
     sql: ({ organization, refunded }) => holdOf(refunded, organization, "1 hour")
   },
+  "a budget holds what no request holds": {
+    failing: ["budget"],
+    sql: ({ organization }) => `INSERT INTO budget
+        (id, organization_id, subject, subject_id, amount, held, period, time_zone, period_start, created_at)
+      VALUES (gen_random_uuid(), '${organization}', 'api_key', gen_random_uuid(), 9, 7, 'total', 'UTC', now(), now())`
+  },
   "a hold was left behind by a dead gateway": {
     failing: ["account", "stray_hold"],
     sql: ({ organization }) => holdOf(newRequest(), organization, "-1 second")

@@ -9,6 +9,7 @@ import { onEmbedded } from "../clients/EmbeddedGateway.ts"
 import { as, chunksOf, type Json, receiptOf, user } from "../support/Chat.ts"
 import { audioPart } from "../support/Multipart.ts"
 import { stalledRequest } from "../support/SlowClients.ts"
+import { tenantOnSpentBudget } from "../support/SpentBudget.ts"
 import { type Reply, TestGateway } from "../support/TestGateway.ts"
 import { transcribe, transcribeWith, transcriptionPath as audio } from "../support/TranscriptionForms.ts"
 import * as Theirs from "./OpenAiShapes.ts"
@@ -101,6 +102,7 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, answers other than
         [chat, gateway.chat({ ...hello, n: 2 })],
         [chat, gateway.chat(hello, unknownKey)],
         [chat, gateway.chat(hello, noCredit)],
+        [chat, gateway.chat(hello, as(yield* tenantOnSpentBudget))],
         [chat, gateway.chat(hello, noEndpoints)],
         [chat, gateway.chat(hello, oneModel)],
         [chat, gateway.chat(JSON.stringify({ ...hello, pad: "x".repeat(33 * 1024 * 1024) }))],

@@ -22,5 +22,8 @@ export const errorMessages: { readonly [Code in ErrorCode]: string } = {
   idempotency_conflict: "This Idempotency-Key was used with another request body in the last 24 hours",
   request_too_large: "The request body must have at most 33554432 bytes",
   rate_limit_exceeded: "This API key may make 600 requests per minute",
+  budget_exceeded:
+    "The monthly budget of this API key (25 USD, UTC) does not allow this request: 25.0004 USD are spent. " +
+    "It renews at 2026-12-01T00:00:00.000+00:00[UTC]",
   internal_error: "Unexpected server error"
 }

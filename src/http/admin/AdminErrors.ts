@@ -40,6 +40,7 @@ const ofLedger = ({ reason }: LedgerError): Effect.Effect<never, AdminError> => 
       return failed(InvalidRequest.of("amount_usd: would take the balance past what an account can hold"))
     case "Unavailable":
     case "InsufficientCredits":
+    case "BudgetExceeded":
       return unavailable("cause" in reason ? reason.cause : reason._tag)
   }
 }

@@ -2,10 +2,10 @@
  * Headers for the response to the current request. They are added whether the response will be an answer or an error
  * that is made from a failure.
  */
-import { Duration, Effect } from "effect"
+import { Clock, Duration, Effect } from "effect"
 import { HttpEffect, HttpServerResponse } from "effect/http"
 
-import { RateLimitExceeded } from "../../api/Errors.ts"
+import { BudgetExceeded, RateLimitExceeded } from "../../api/Errors.ts"
 
 /** Adds headers to the response of the current request. */
 export const addHeaders = (headers: Record<string, string>) =>
@@ -23,10 +23,26 @@ export const addHeadersLater = (headers: Effect.Effect<Record<string, string>>) 
 export const adjustedHeader = (serviceName: string, adjusted: string | undefined): Record<string, string> =>
   adjusted === undefined ? {} : { [`x-${serviceName}-adjusted`]: adjusted }
 
-/** Adds `retry-after` to a 429, in whole seconds, which is the unit of that header. */
+/**
+ * Adds `retry-after` to a 429, in whole seconds, which is the unit of that header. A client is not to try again by
+ * itself where a budget is spent.
+ */
 export const withRetryAfter = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
-  Effect.tapError(effect, (error) =>
-    error instanceof RateLimitExceeded && error.retryAfter !== undefined
-      ? addHeaders({ "retry-after": String(Math.max(1, Math.ceil(Duration.toSeconds(error.retryAfter)))) })
-      : Effect.void
+  Effect.tapError(effect, (error) => {
+    if (error instanceof RateLimitExceeded && error.retryAfter !== undefined)
+      return addHeaders(retryAfter(Duration.toMillis(error.retryAfter)))
+    if (error instanceof BudgetExceeded && error.spent !== undefined) return addRenewal(error.spent.renewsAtMillis)
+    return Effect.void
+  })
+
+const retryAfter = (millis: number): Record<string, string> => ({
+  "retry-after": String(Math.max(1, Math.ceil(millis / 1_000)))
+})
+
+const addRenewal = (renewsAtMillis: number | undefined) =>
+  Effect.flatMap(Clock.currentTimeMillis, (now) =>
+    addHeaders({
+      "x-should-retry": "false",
+      ...(renewsAtMillis !== undefined && retryAfter(renewsAtMillis - now))
+    })
   )
