@@ -50,6 +50,8 @@ export interface KeyRow extends Limits {
   readonly label: string | null
   readonly display_prefix: string
   readonly created_at: Date
+  /** When its latest request arrived of which the log has the receipt. */
+  readonly last_used_at: Date | null
   /** The stored row as JSON without its hash, for the audit trail. */
   readonly snapshot: JsonObject
 }
@@ -76,6 +78,8 @@ export interface ApiKey {
   readonly createdAtMillis: number
   readonly expiresAtMillis: number | undefined
   readonly revokedAtMillis: number | undefined
+  /** As far as receipts are kept; a request counts once its receipt is stored. */
+  readonly lastUsedAtMillis: number | undefined
 }
 
 /** What authentication needs to know about a key. */
@@ -136,5 +140,6 @@ export const apiKeyOf = (row: KeyRow): ApiKey => ({
   tokensPerMinute: row.tokens_per_minute ?? undefined,
   createdAtMillis: row.created_at.getTime(),
   expiresAtMillis: row.expires_at?.getTime(),
-  revokedAtMillis: row.revoked_at?.getTime()
+  revokedAtMillis: row.revoked_at?.getTime(),
+  lastUsedAtMillis: row.last_used_at?.getTime()
 })

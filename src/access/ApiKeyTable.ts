@@ -42,7 +42,8 @@ export interface KeyReference {
 }
 
 /** What a `KeyRow` holds, of the key `k`, its environment `e` and its project `p`. */
-const columns = "k.*, p.organization_id, e.project_id, to_jsonb(k) - 'sha256' AS snapshot"
+const columns = `k.*, p.organization_id, e.project_id, to_jsonb(k) - 'sha256' AS snapshot,
+  (SELECT at FROM logged_request WHERE api_key_id = k.id ORDER BY at DESC, id DESC LIMIT 1) AS last_used_at`
 const owners = "JOIN environment e ON e.id = k.environment_id JOIN project p ON p.id = e.project_id"
 
 export const makeApiKeyTable = Effect.gen(function* () {

@@ -70,8 +70,8 @@ const list = Command.make(
       environment_id: yield* Effect.transposeOption(Option.map(environment, environmentOf)),
       valid
     })
-    const columns = ["id", "name", "display_prefix", "models", "requests_per_minute", "expires_at", "revoked_at"]
-    yield* printList(page, { columns, numbers: ["requests_per_minute"] }, (query) =>
+    const columns = ["id", "name", "display_prefix", "models", "requests_per_minute", "last_used_at", "expires_at"]
+    yield* printList(page, { columns: [...columns, "revoked_at"], numbers: ["requests_per_minute"] }, (query) =>
       apiKeys.list({ query: { ...query, ...filter }, responseMode })
     )
   })

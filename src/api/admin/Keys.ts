@@ -44,7 +44,10 @@ const keyMembers = {
   tokens_per_minute: Schema.NullOr(Schema.Int),
   created_at: Time,
   expires_at: Schema.NullOr(Time),
-  revoked_at: Schema.NullOr(Time)
+  revoked_at: Schema.NullOr(Time),
+  last_used_at: Schema.NullOr(Time).annotate({
+    description: "When its latest request arrived; null for none of which the receipt is kept."
+  })
 }
 
 export const ApiKeyBody = Schema.Struct(keyMembers).annotate({ identifier: "ApiKey" })

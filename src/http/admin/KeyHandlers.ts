@@ -88,7 +88,8 @@ const keyBody = (key: ApiKey): typeof ApiKeyBody.Type => ({
   tokens_per_minute: key.tokensPerMinute ?? null,
   created_at: timeOf(key.createdAtMillis),
   expires_at: timeOrNull(key.expiresAtMillis),
-  revoked_at: timeOrNull(key.revokedAtMillis)
+  revoked_at: timeOrNull(key.revokedAtMillis),
+  last_used_at: timeOrNull(key.lastUsedAtMillis)
 })
 
 const issuedBody = (key: IssuedKey): typeof IssuedApiKeyBody.Type => ({

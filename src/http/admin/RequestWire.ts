@@ -86,6 +86,7 @@ export const requestColumns: CsvColumns<LoggedRequest> = {
 
 export const receiptBody = (receipt: Receipt): typeof RequestReceipt.Type => ({
   ...toGeneration(receipt),
+  id: receipt.id,
   object: "request_receipt",
   // The same as in lists; `created` is that of the last try.
   at: timeOf(millisIn(receipt.id)),
