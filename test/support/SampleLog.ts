@@ -56,7 +56,7 @@ const answeringEndpoint = "'p' || model_number % 8 || '/' || chosen"
 
 /** As long as what the gateway writes: an attempt or two, the rates, and the candidates of a routed request. */
 const detail = `
-json_build_object(
+json_strip_nulls(json_build_object(
   'attempts', CASE WHEN failed_over THEN json_build_array(
     json_build_object('model', chosen, 'endpoint', 'p9/' || chosen,
       'outcome', 'Transient', 'status', 503, 'latencyMillis', 81.25),
@@ -75,7 +75,7 @@ json_build_object(
       SELECT json_agg(json_build_object('model', 'model-' || n, 'because', 'tools'))
       FROM generate_series(9, 14) AS n)
   ) END
-)`
+))`
 
 const requestId = `(lpad(to_hex(millis), 12, '0') || '7' || left(noise, 3) || '8' || substr(noise, 4, 15))::uuid`
 
