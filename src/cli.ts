@@ -11,12 +11,14 @@ import { Cause, ConfigProvider, Console, Effect, Exit, Layer, Logger, References
 import { CliError, Command } from "effect/cli"
 
 import { adminFailureOf } from "./cli/AdminFailure.ts"
+import { catalogCommand, providersCommand } from "./cli/CatalogCommands.ts"
 import { creditCommands } from "./cli/CreditCommands.ts"
 import { keyCommands } from "./cli/KeyCommands.ts"
 import { BooksDiffer, ledgerCommands } from "./cli/LedgerCommands.ts"
 import { adminKeyCommands, auditCommand } from "./cli/OperatorCommands.ts"
 import { organizationCommands } from "./cli/OrganizationCommands.ts"
 import { environmentCommands, projectCommands } from "./cli/ProjectCommands.ts"
+import { requestCommands } from "./cli/RequestCommands.ts"
 import { explainCommand } from "./cli/RouteExplain.ts"
 import { InvalidLines, rankCommand } from "./cli/RouteRank.ts"
 import { replayCommand } from "./cli/RouteReplay.ts"
@@ -40,7 +42,10 @@ const commands = [
   auditCommand,
   ledgerCommands,
   routeCommands,
-  usageCommands
+  usageCommands,
+  requestCommands,
+  providersCommand,
+  catalogCommand
 ] as const
 
 const tollgate = Command.make("tollgate").pipe(

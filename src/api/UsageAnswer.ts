@@ -12,13 +12,14 @@ export const UsageParameters = Schema.Struct({
   from: Time.annotate({ description: "ISO 8601. Taken down to a quarter hour, which is as fine as usage is kept." }),
   to: Schema.optionalKey(Time.annotate({ description: "ISO 8601, exclusive; now if left out." })),
   interval: Schema.optionalKey(
-    Schema.Literals(["hour", "day"]).annotate({
-      description: "A row for each; without it, one row for the whole span. Hours for up to 31 days, days for 366."
+    Schema.Literals(["hour", "day", "month"]).annotate({
+      description:
+        "A row for each; without it, one row for the whole span. Hours for up to 31 days, days for 366, months for 3660."
     })
   ),
   time_zone: Schema.optionalKey(
     Schema.String.annotate({
-      description: "Whose hours and days: an IANA name such as `Europe/Berlin`; UTC if left out."
+      description: "Whose hours, days and months: an IANA name such as `Europe/Berlin`; UTC if left out."
     })
   ),
   group_by: Schema.optionalKey(

@@ -7,15 +7,23 @@
  */
 import { Console, Context, Data, Effect, Layer, Option, Predicate, Redacted, Schema } from "effect"
 import { FetchHttpClient, HttpClient, HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
-import { HttpApiClient } from "effect/http-api"
+import { HttpApi, HttpApiClient, type HttpApiGroup } from "effect/http-api"
 
 import { AdminApi } from "../api/admin/AdminApi.ts"
+import { CatalogRoutes } from "../api/admin/CatalogRoutes.ts"
 import { Liveness } from "../api/Health.ts"
 import { gatewayUrl, type Settings, settings } from "../Config.ts"
 import { adminHandlersFetch } from "./AdminHandlersFetch.ts"
 
 export class AdminClient extends Context.Service<AdminClient, HttpApiClient.ForApi<typeof AdminApi>>()(
   "tollgate/cli/AdminClient"
+) {}
+
+/** The routes that only a running gateway can answer. */
+const RunningApi = HttpApi.make("running").add(CatalogRoutes)
+
+export class RunningGateway extends Context.Service<RunningGateway, HttpApiClient.ForApi<typeof RunningApi>>()(
+  "tollgate/cli/RunningGateway"
 ) {}
 
 /** The gateway cannot be asked. `message` says what to do. */
@@ -31,11 +39,28 @@ export const adminClientLayer = (given: Option.Option<string>) =>
     Effect.gen(function* () {
       const options = yield* settings
       const named = Option.isSome(given) ? given : yield* gatewayUrl
-      if (Option.isSome(named)) return yield* overHttp(named.value, options)
+      if (Option.isSome(named)) return yield* overHttpWith(AdminApi, named.value, options)
       const url = ownUrl(options)
-      if (yield* isListening(url)) return yield* overHttp(url, options)
+      if (yield* isListening(url)) return yield* overHttpWith(AdminApi, url, options)
       yield* Console.error(`No gateway listens on ${url}: working on its database`)
       return yield* onDatabase
+    })
+  )
+
+/** The same for routes that no database can answer. */
+export const runningGatewayLayer = (given: Option.Option<string>) =>
+  Layer.effect(
+    RunningGateway,
+    Effect.gen(function* () {
+      const options = yield* settings
+      const named = Option.isSome(given) ? given : yield* gatewayUrl
+      const url = Option.getOrElse(named, () => ownUrl(options))
+      if (Option.isNone(named) && !(yield* isListening(url))) {
+        return yield* new NoGateway({
+          message: `This is for a running gateway, and none listens on ${url}: name one with --url or TOLLGATE_URL`
+        })
+      }
+      return yield* overHttpWith(RunningApi, url, options)
     })
   )
 
@@ -70,8 +95,12 @@ const isRefusedConnection = (error: unknown): boolean =>
     ? true
     : Predicate.hasProperty(error, "cause") && isRefusedConnection(error.cause)
 
-const makeClient = (url: string, transformClient: (client: HttpClient.HttpClient) => HttpClient.HttpClient) =>
-  HttpApiClient.make(AdminApi, {
+const makeClient = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>,
+  url: string,
+  transformClient: (client: HttpClient.HttpClient) => HttpClient.HttpClient
+) =>
+  HttpApiClient.make(api, {
     baseUrl: url,
     transformClient,
     // What the schema of a request refuses is the fault of the operator; an answer that does not fit is not.
@@ -80,12 +109,16 @@ const makeClient = (url: string, transformClient: (client: HttpClient.HttpClient
     )
   })
 
-const overHttp = Effect.fnUntraced(function* (url: string, { environmentKey }: Pick<Settings, "environmentKey">) {
+const overHttpWith = Effect.fnUntraced(function* <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>,
+  url: string,
+  { environmentKey }: Pick<Settings, "environmentKey">
+) {
   if (Option.isNone(environmentKey)) {
     return yield* new NoGateway({ message: `Set ADMIN_API_KEY to an admin key of the gateway at ${url}` })
   }
   const key = Redacted.value(environmentKey.value)
-  return yield* makeClient(url.replace(/\/+$/, ""), (client) =>
+  return yield* makeClient(api, url.replace(/\/+$/, ""), (client) =>
     client.pipe(
       HttpClient.mapRequest(HttpClientRequest.bearerToken(key)),
       HttpClient.transform((answer, request) =>
@@ -106,7 +139,7 @@ const unanswered = (request: HttpClientRequest.HttpClientRequest) =>
 const onDatabase = Effect.gen(function* () {
   const answering = Layer.succeed(FetchHttpClient.Fetch, yield* adminHandlersFetch)
   return yield* Effect.provide(
-    makeClient("http://database", (client) => client),
+    makeClient(AdminApi, "http://database", (client) => client),
     Layer.provide(FetchHttpClient.layer, answering)
   )
 }).pipe(

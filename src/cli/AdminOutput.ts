@@ -58,6 +58,16 @@ export const printObject = Effect.fnUntraced(function* (row: Row) {
 export const printAnswer = <E, R>(answer: Effect.Effect<Answered<unknown>, E, R>) =>
   answer.pipe(Effect.flatMap(objectOf), Effect.flatMap(printObject))
 
+/** Prints all rows that are answered, which are not pages. */
+export const printRows = Effect.fnUntraced(function* <E, R>(
+  shown: ListColumns,
+  answer: Effect.Effect<Answered<unknown>, E, R>
+) {
+  const { json } = yield* Output
+  const body = yield* objectOf(yield* answer)
+  yield* Console.log(json ? JSON.stringify(body, null, 2) : textList(shown)(body).join("\n"))
+})
+
 /** The flags of every list. */
 export const pageFlags = {
   limit: Flag.Int("limit").pipe(
@@ -84,10 +94,6 @@ interface PageRequest {
   readonly cursor?: string
 }
 
-interface ListPage {
-  readonly next_cursor: string | null
-}
-
 /** What the query of a list needs for the first page. */
 const firstPage = ({ all, cursor, limit }: PageFlags): PageRequest => {
   const size = Option.getOrElse(limit, () => (all ? 200 : undefined))
@@ -105,15 +111,15 @@ interface ListColumns {
 export const printList = Effect.fnUntraced(function* <E, R>(
   flags: PageFlags,
   shown: ListColumns,
-  read: (page: PageRequest) => Effect.Effect<Answered<ListPage>, E, R>
+  read: (page: PageRequest) => Effect.Effect<Answered<unknown>, E, R>
 ) {
   const { json } = yield* Output
   const writer = json ? jsonList(flags.all) : textList(shown)
   let page: PageRequest | undefined = firstPage(flags)
   while (page !== undefined) {
-    const answer: Answered<ListPage> = yield* read(page)
-    const next = answer[0].next_cursor
-    for (const line of writer(yield* objectOf(answer))) yield* Console.log(line)
+    const body: Row = yield* objectOf(yield* read(page))
+    const next = body["next_cursor"] as string | null
+    for (const line of writer(body)) yield* Console.log(line)
     if (next !== null && !flags.all && !json) yield* Console.error(`There are more: --all, or --cursor ${next}`)
     page = next !== null && flags.all ? { ...page, cursor: next } : undefined
   }

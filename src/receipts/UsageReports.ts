@@ -33,8 +33,8 @@ export interface UsageQuery {
   /** Exclusive. */
   readonly toMillis: number
   /** Without it, the whole span is one row for each group. */
-  readonly interval?: "hour" | "day" | undefined
-  /** The IANA name of the zone whose hours and days are meant. */
+  readonly interval?: "hour" | "day" | "month" | undefined
+  /** The IANA name of the zone whose hours, days and months are meant. */
   readonly timeZone: string
   readonly groupBy: ReadonlyArray<UsageDimension>
   readonly filter: { readonly [name in UsageDimension]?: string | undefined }

@@ -65,7 +65,17 @@ describe("Shell completions", () => {
       for (const shell of ["bash", "zsh", "fish"]) {
         const { code, err, out } = yield* tollgate({}, ["--completions", shell])
         assert.deepStrictEqual([code, err], [0, ""])
-        for (const word of ["admin-key", "credit", "journal", "overlap"]) assert.include(out, word, shell)
+        for (const word of [
+          "admin-key",
+          "credit",
+          "journal",
+          "overlap",
+          "requests",
+          "failed-over",
+          "providers",
+          "catalog"
+        ])
+          assert.include(out, word, shell)
       }
     })
   )

@@ -21,7 +21,7 @@ type Parameters = typeof UsageParameters.Type & { readonly organization_id?: str
 
 const dayMillis = 86_400_000
 /** The longest span by interval, in days. */
-const maxDays = { hour: 31, day: 366, none: 3_660 } as const
+const maxDays = { hour: 31, day: 366, month: 3_660, none: 3_660 } as const
 
 const invalid = (message: string) => Effect.fail(InvalidRequest.of(message))
 
