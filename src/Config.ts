@@ -8,6 +8,7 @@
  */
 import { Config, ConfigProvider, Duration, Effect, Option, Redacted } from "effect"
 
+import { alertSettings } from "./config/AlertVariables.ts"
 import { ApiKeyText, GatewayUrl, positive, ServiceName, Usd } from "./config/Values.ts"
 import { declaredVariables, explained, type SettingsError, variable } from "./config/Variables.ts"
 import { fromUsd } from "./domain/Money.ts"
@@ -143,6 +144,7 @@ const allSettings = Config.all({
     },
     Config.option(positive("REQUEST_LOG_DAYS")).pipe(Config.map(Option.getOrUndefined))
   ),
+  alerts: alertSettings(),
   shutdownTimeout: variable(
     {
       name: "SHUTDOWN_TIMEOUT",

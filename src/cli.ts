@@ -23,6 +23,7 @@ import { explainCommand } from "./cli/RouteExplain.ts"
 import { InvalidLines, rankCommand } from "./cli/RouteRank.ts"
 import { replayCommand } from "./cli/RouteReplay.ts"
 import { usageCommands } from "./cli/UsageCommands.ts"
+import { webhookCommands } from "./cli/WebhookCommands.ts"
 import { environment } from "./Config.ts"
 import { describeError } from "./observability/ErrorDescription.ts"
 import { tollgateVersion } from "./observability/Version.ts"
@@ -39,6 +40,7 @@ const commands = [
   keyCommands,
   creditCommands,
   adminKeyCommands,
+  webhookCommands,
   auditCommand,
   ledgerCommands,
   routeCommands,

@@ -14,6 +14,12 @@ import { AuditTrail } from "./access/AuditTrail.ts"
 import { Organizations } from "./access/Organizations.ts"
 import { Projects } from "./access/Projects.ts"
 import { RateLimits } from "./access/RateLimits.ts"
+import { Alerts } from "./alerts/Alerts.ts"
+import { AlertSignal } from "./alerts/AlertSignal.ts"
+import { Deliveries, deliveriesLayer } from "./alerts/Deliveries.ts"
+import { DeliveryLog } from "./alerts/DeliveryLog.ts"
+import { Webhooks } from "./alerts/Webhooks.ts"
+import { WebhookSender } from "./alerts/WebhookSender.ts"
 import { environment, type Settings, settings } from "./Config.ts"
 import { AdjustCredit } from "./gateway/AdjustCredit.ts"
 import { ChooseTargets } from "./gateway/ChooseTargets.ts"
@@ -52,6 +58,16 @@ export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.
       Layer.provide(Drain.layer),
       Layer.provide(deployment),
       Layer.provide(firstStartLayer(options.firstStart))
+    )
+    // Alerts, which watch all of what is below.
+    .pipe(
+      Layer.provideMerge(deliveriesLayer),
+      Layer.provide(Deliveries.layer),
+      Layer.provide(WebhookSender.layer(options.alerts)),
+      Layer.provide(Alerts.layer(options.alerts)),
+      Layer.provide(DeliveryLog.layer),
+      Layer.provide(Webhooks.layer),
+      Layer.provide(AlertSignal.layer)
     )
     // The use cases.
     .pipe(

@@ -5,7 +5,7 @@
 import { Data, Effect } from "effect"
 import type { SqlError } from "effect/sql"
 
-type Missing = "organization" | "project" | "environment" | "key"
+type Missing = "organization" | "project" | "environment" | "key" | "webhook" | "delivery"
 /** `closed`: the organization of the key is. */
 type Refusal = "unknown" | "expired" | "revoked" | "closed"
 
@@ -15,6 +15,7 @@ export class AccessError extends Data.TaggedError("AccessError")<{
     | { readonly _tag: "NotFound"; readonly what: Missing }
     | { readonly _tag: "NameTaken"; readonly name: string }
     | { readonly _tag: "KeyEnded" }
+    | { readonly _tag: "WebhookDisabled" }
     | { readonly _tag: "Unavailable"; readonly cause: unknown }
 }> {}
 
@@ -25,6 +26,9 @@ export const notFound = (what: Missing): AccessError => new AccessError({ reason
 
 /** A revoked or expired key was to be replaced. */
 export const keyEnded = (): AccessError => new AccessError({ reason: { _tag: "KeyEnded" } })
+
+/** Nothing is sent to a disabled webhook. */
+export const webhookDisabled = (): AccessError => new AccessError({ reason: { _tag: "WebhookDisabled" } })
 
 export const accessUnavailable = (cause: unknown): AccessError =>
   new AccessError({ reason: { _tag: "Unavailable", cause } })

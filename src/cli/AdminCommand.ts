@@ -1,5 +1,5 @@
 /** What all commands of operators share: their flags, what they need, and the question before access is ended. */
-import { Console, Effect, Layer, Option, Stdio, Terminal } from "effect"
+import { Console, Effect, Layer, Option, Schema, Stdio, Terminal } from "effect"
 import { Argument, Flag } from "effect/cli"
 
 import { GatewayUrl } from "../config/Values.ts"
@@ -44,6 +44,26 @@ export const yes = Flag.Boolean("yes").pipe(
   Flag.withDescription("Do not ask whether it is meant."),
   Flag.withDefault(false)
 )
+
+const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
+
+/** A flag for a span of time, for `secondsOf`. */
+export const timeFlag = (name: string, description: string) =>
+  Flag.String(name).pipe(
+    Flag.withMetavar("TIME"),
+    Flag.withDescription(description),
+    Flag.withSchema(
+      Schema.String.check(
+        Schema.isPattern(/^\d{1,9}[smhd]$/, { expected: "a number with a unit, such as 30m, 24h or 7d" })
+      )
+    )
+  )
+
+/** The seconds of such a span. */
+export const secondsOf = (text: string): number => {
+  const unit = text.slice(-1)
+  return Number(text.slice(0, -1)) * (unit === "s" || unit === "m" || unit === "h" ? unitSeconds[unit] : unitSeconds.d)
+}
 
 /**
  * Asks on the terminal whether something that ends access is meant. Fails with `Refused` if it is not, and where

@@ -15,6 +15,10 @@ import { ApiKeys } from "../access/ApiKeys.ts"
 import { AuditTrail, CurrentActor } from "../access/AuditTrail.ts"
 import { Organizations } from "../access/Organizations.ts"
 import { Projects } from "../access/Projects.ts"
+import { Alerts } from "../alerts/Alerts.ts"
+import { AlertSignal } from "../alerts/AlertSignal.ts"
+import { DeliveryLog } from "../alerts/DeliveryLog.ts"
+import { Webhooks } from "../alerts/Webhooks.ts"
 import { AdminApi } from "../api/admin/AdminApi.ts"
 import { AdminAuthorization, CurrentAdmin } from "../api/admin/AdminRoutes.ts"
 import { settings } from "../Config.ts"
@@ -39,9 +43,13 @@ const commandLineLayer = Layer.succeed(
 const routes = Layer.unwrap(
   Effect.map(settings, (options) =>
     HttpApiBuilder.layer(AdminApi)
-      .pipe(Layer.provide(adminHandlersLayer), Layer.provide(commandLineLayer))
+      .pipe(Layer.provide(adminHandlersLayer(options)), Layer.provide(commandLineLayer))
       .pipe(
         Layer.provide(AdjustCredit.layer),
+        Layer.provide(Alerts.layer(options.alerts)),
+        Layer.provide(DeliveryLog.layer),
+        Layer.provide(Webhooks.layer),
+        Layer.provide(AlertSignal.layer),
         Layer.provide(Payments.layer),
         Layer.provide(UsageReports.layer),
         Layer.provide(LoggedRequests.layer),

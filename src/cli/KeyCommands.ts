@@ -1,12 +1,21 @@
 /** `tollgate key`: API keys and their limits. A secret is printed once, by the command that makes it. */
-import { Effect, Option, Schema } from "effect"
+import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 
 import { Time } from "../api/admin/AdminRoutes.ts"
 import { endpointNames } from "../domain/Caller.ts"
 import { apiKeyId, modelId } from "../domain/Ids.ts"
 import { AdminClient } from "./AdminClient.ts"
-import { adminCommandLayer, adminFlags, affirmed, given, responseMode, yes } from "./AdminCommand.ts"
+import {
+  adminCommandLayer,
+  adminFlags,
+  affirmed,
+  given,
+  responseMode,
+  secondsOf,
+  timeFlag,
+  yes
+} from "./AdminCommand.ts"
 import { environmentOf, organizationOf } from "./AdminNames.ts"
 import { pageFlags, printAnswer, printList } from "./AdminOutput.ts"
 
@@ -131,22 +140,7 @@ const revoke = Command.make(
   })
 ).pipe(Command.withDescription("Revoke a key for good."))
 
-const unitSeconds = { s: 1, m: 60, h: 3_600, d: 86_400 } as const
-
-const overlap = Flag.String("overlap").pipe(
-  Flag.withMetavar("TIME"),
-  Flag.withDescription("How long the old key stays valid beside the new one, such as 0s, 30m, 24h or 7d."),
-  Flag.withSchema(
-    Schema.String.check(
-      Schema.isPattern(/^\d{1,9}[smhd]$/, { expected: "a number with a unit, such as 30m, 24h or 7d" })
-    )
-  )
-)
-
-const secondsOf = (text: string): number => {
-  const unit = text.slice(-1)
-  return Number(text.slice(0, -1)) * (unit === "s" || unit === "m" || unit === "h" ? unitSeconds[unit] : unitSeconds.d)
-}
+const overlap = timeFlag("overlap", "How long the old key stays valid beside the new one, such as 0s, 30m, 24h or 7d.")
 
 const rotate = Command.make(
   "rotate",

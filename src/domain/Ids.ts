@@ -27,6 +27,13 @@ export type AdminKeyId = typeof AdminKeyId.Type
 /** A limit of what a key, a project or an organization may spend in a period. */
 export const BudgetId = Uuid.pipe(Schema.brand("BudgetId"))
 export type BudgetId = typeof BudgetId.Type
+/** Where alerts are sent. */
+export const WebhookId = Uuid.pipe(Schema.brand("WebhookId"))
+export type WebhookId = typeof WebhookId.Type
+
+/** One alert on its way to one webhook. */
+export const DeliveryId = Uuid.pipe(Schema.brand("DeliveryId"))
+export type DeliveryId = typeof DeliveryId.Type
 
 /** The id of a request, and also of its hold, its charge and its receipt, which makes writing them idempotent. */
 export const RequestId = Uuid.pipe(Schema.brand("RequestId"))
@@ -53,6 +60,8 @@ export const organizationId = Brand.nominal<OrganizationId>()
 export const projectId = Brand.nominal<ProjectId>()
 export const environmentId = Brand.nominal<EnvironmentId>()
 export const apiKeyId = Brand.nominal<ApiKeyId>()
+export const webhookId = Brand.nominal<WebhookId>()
+export const deliveryId = Brand.nominal<DeliveryId>()
 export const adminKeyId = Brand.nominal<AdminKeyId>()
 export const budgetId = Brand.nominal<BudgetId>()
 export const modelId = Brand.nominal<ModelId>()

@@ -12,6 +12,7 @@ import { accountHandlersLayer, type AccountOptions } from "./account/AccountHand
 import { adminAuthorizationLayer, requestValidationLayer } from "./admin/AdminAuthorizationLayer.ts"
 import { adminHandlersLayer } from "./admin/AdminHandlers.ts"
 import { catalogHandlersLayer } from "./admin/CatalogHandlers.ts"
+import type { WebhookOptions } from "./admin/WebhookHandlers.ts"
 import * as TranscriptionHandlers from "./audio/TranscriptionHandlers.ts"
 import * as ChatHandlers from "./chat/ChatHandlers.ts"
 import { authorizationLayer } from "./edge/Authorization.ts"
@@ -27,12 +28,14 @@ export type ServerOptions = ChatHandlers.ChatOptions &
   TranscriptionHandlers.TranscriptionOptions &
   AccountOptions &
   MetricOptions &
+  WebhookOptions &
   Edge.EdgeOptions
 
-const adminRoutesLayer = HttpApiBuilder.layer(AdminApi).pipe(
-  Layer.provide(adminHandlersLayer),
-  Layer.provide(adminAuthorizationLayer)
-)
+const adminRoutesLayer = (options: WebhookOptions) =>
+  HttpApiBuilder.layer(AdminApi).pipe(
+    Layer.provide(adminHandlersLayer(options)),
+    Layer.provide(adminAuthorizationLayer)
+  )
 
 /** Serves every route on `socket`, which opens once all routes are ready: every connection it accepts is answered. */
 export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<HttpServer.HttpServer, E, R>) => {
@@ -48,7 +51,7 @@ export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<Ht
   ).pipe(Layer.provide(RequestBodies.layer), Layer.provide(authorizationLayer), Layer.provide(requestValidationLayer))
   const routes = Layer.mergeAll(
     HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),
-    adminRoutesLayer,
+    adminRoutesLayer(options),
     referenceLayer(options.serviceName),
     Edge.edgeLayer(options)
   )

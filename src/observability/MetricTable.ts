@@ -163,6 +163,20 @@ const storageMetrics = {
   }
 } as const satisfies Record<string, MetricDefinition>
 
+const alertMetrics = {
+  deliveries: {
+    name: "tollgate_webhook_attempts_total",
+    type: "counter",
+    help: "Attempts to deliver an alert. outcome: delivered, retried (it is tried again) or failed (it is given up).",
+    labels: ["outcome"]
+  },
+  pendingDeliveries: {
+    name: "tollgate_webhook_deliveries_pending",
+    type: "gauge",
+    help: "Deliveries of all gateways that are queued, as this one last saw them, a minute ago at most."
+  }
+} as const satisfies Record<string, MetricDefinition>
+
 const processMetrics = {
   build: {
     name: "tollgate_build_info",
@@ -190,4 +204,10 @@ const processMetrics = {
 } as const satisfies Record<string, MetricDefinition>
 
 /** Every metric, by what the code calls it. */
-export const metricTable = { ...requestMetrics, ...providerMetrics, ...storageMetrics, ...processMetrics }
+export const metricTable = {
+  ...requestMetrics,
+  ...providerMetrics,
+  ...storageMetrics,
+  ...alertMetrics,
+  ...processMetrics
+}

@@ -25,6 +25,7 @@ import { loggedRequestsMigration } from "./migrations/0014_logged_requests.ts"
 import { usageRollupsMigration } from "./migrations/0015_usage_rollups.ts"
 import { budgetsMigration } from "./migrations/0016_budgets.ts"
 import { requestSearchMigration } from "./migrations/0018_request_search.ts"
+import { alertsMigration } from "./migrations/0019_alerts.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -43,7 +44,8 @@ export const migrations = {
   "0014_logged_requests": loggedRequestsMigration,
   "0015_usage_rollups": usageRollupsMigration,
   "0016_budgets": budgetsMigration,
-  "0018_request_search": requestSearchMigration
+  "0018_request_search": requestSearchMigration,
+  "0019_alerts": alertsMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */
@@ -73,6 +75,13 @@ const relations = [
   "usage_label_quarter",
   "budget",
   "budget_hold"
+  "webhook",
+  "alert_event",
+  "webhook_delivery",
+  "webhook_attempt",
+  "alert_condition",
+  "alert_report",
+  "alert_check"
 ]
 
 const table = "schema_migration"

@@ -24,6 +24,8 @@ const prints: { readonly [path: string]: RegExp } = {
   "examples/node/stream.mjs": /\d+ tokens, [\d.e-]+ USD/,
   "examples/node/tools.mjs": /degrees/,
   "examples/node/transcribe.mjs": /1 s of audio/,
+  "examples/node/verify-webhook.mjs": /as it was sent: true\nchanged: false\nold: false/,
+  "examples/python/verify_webhook.py": /as it was sent: True\nchanged: False\nold: False/,
   "examples/python/with_openai.py": /answered, for [\d.e-]+ USD[^]*\d+ tokens/,
   "examples/python/with_standard_library.py": /answered, for [\d.e-]+ USD[^]*400 invalid_model/
 }

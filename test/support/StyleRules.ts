@@ -14,7 +14,7 @@ export const limits = { sourceLines: 250, testLines: 500, functionLines: 70, col
 
 const capabilities = ["access", "routing", "providers", "ledger", "receipts", "idempotency"] as const
 const storing = ["domain", "catalog", "sql", "Config", "observability"]
-const edge = ["domain", "catalog", "api", ...capabilities, "gateway", "Config", "observability"]
+const edge = ["domain", "catalog", "api", ...capabilities, "gateway", "alerts", "Config", "observability"]
 
 /**
  * What each folder of `src` may import, beside itself. `main.ts`, `cli.ts` and `Config.ts` count as folders of their
@@ -33,6 +33,8 @@ const arrows: Record<string, ReadonlyArray<string>> = {
   network: [],
   providers: ["domain", "catalog", "network", "Config", "observability"],
   gateway: ["domain", "catalog", ...capabilities, "Config", "observability"],
+  // Alerts watch what access, the ledger and the providers know, so they see all three, and only the edge sees them.
+  alerts: ["domain", "catalog", "access", "ledger", "providers", "network", "sql", "Config", "observability"],
   http: edge,
   sandbox: ["domain", "catalog", "Config"],
   sql: ["domain", "Config", "observability"],

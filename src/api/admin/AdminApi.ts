@@ -10,6 +10,7 @@ import { ApiKeyRoutes, OperatorRoutes } from "./Keys.ts"
 import { RequestRoutes } from "./RequestRoutes.ts"
 import { TenantRoutes } from "./Tenants.ts"
 import { UsageRoutes } from "./UsageRoutes.ts"
+import { WebhookRoutes } from "./WebhookRoutes.ts"
 
 export class AdminApi extends HttpApi.make("admin").add(
   TenantRoutes,
@@ -17,5 +18,6 @@ export class AdminApi extends HttpApi.make("admin").add(
   CreditRoutes,
   OperatorRoutes,
   UsageRoutes,
-  RequestRoutes
+  RequestRoutes,
+  WebhookRoutes
 ) {}

@@ -33,5 +33,10 @@ export const memberExamples: { readonly [name: string]: ReadonlyArray<MemberValu
   start: ["2026-11-22T00:00:00.000Z"],
   time_zone: ["Europe/Berlin"],
   group_by: ["model,provider"],
-  cost_usd: ["0.0125"]
+  cost_usd: ["0.0125"],
+  webhook_id: ["01a203b4-c0d2-7b31-a2f4-9d1c5e7f8a55"],
+  event_id: ["01a203b4-d3e4-7c42-b3a5-0e2d6f809b66"],
+  url: ["https://example.com/tollgate"],
+  event_type: ["balance.low"],
+  attempts: [1]
 }

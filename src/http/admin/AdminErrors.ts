@@ -26,6 +26,8 @@ const ofAccess = ({ reason }: AccessError): Effect.Effect<never, AdminError> => 
       return failed(ResourceConflict.of(`name: "${reason.name}" is taken`))
     case "KeyEnded":
       return failed(ResourceConflict.of("The key is revoked or expired; issue a new one"))
+    case "WebhookDisabled":
+      return failed(ResourceConflict.of("The webhook is disabled; enable it first"))
     case "Unavailable":
     case "InvalidKey":
       return unavailable("cause" in reason ? reason.cause : reason._tag)

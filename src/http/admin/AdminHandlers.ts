@@ -8,12 +8,15 @@ import { operatorHandlersLayer } from "./OperatorHandlers.ts"
 import { requestHandlersLayer } from "./RequestHandlers.ts"
 import { tenantHandlersLayer } from "./TenantHandlers.ts"
 import { usageHandlersLayer } from "./UsageHandlers.ts"
+import { webhookHandlersLayer, type WebhookOptions } from "./WebhookHandlers.ts"
 
-export const adminHandlersLayer = Layer.mergeAll(
-  tenantHandlersLayer,
-  keyHandlersLayer,
-  creditHandlersLayer,
-  operatorHandlersLayer,
-  usageHandlersLayer,
-  requestHandlersLayer
-).pipe(Layer.provide(requestValidationLayer))
+export const adminHandlersLayer = (options: WebhookOptions) =>
+  Layer.mergeAll(
+    tenantHandlersLayer,
+    keyHandlersLayer,
+    creditHandlersLayer,
+    operatorHandlersLayer,
+    usageHandlersLayer,
+    requestHandlersLayer,
+    webhookHandlersLayer(options)
+  ).pipe(Layer.provide(requestValidationLayer))
