@@ -14,6 +14,7 @@ import { AuditTrail } from "./access/AuditTrail.ts"
 import { Organizations } from "./access/Organizations.ts"
 import { Projects } from "./access/Projects.ts"
 import { RateLimits } from "./access/RateLimits.ts"
+import { alertChecksLayer } from "./alerts/AlertChecks.ts"
 import { Alerts } from "./alerts/Alerts.ts"
 import { AlertSignal } from "./alerts/AlertSignal.ts"
 import { Deliveries, deliveriesLayer } from "./alerts/Deliveries.ts"
@@ -61,6 +62,7 @@ export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.
     )
     // Alerts, which watch all of what is below.
     .pipe(
+      Layer.provideMerge(alertChecksLayer(options.alerts)),
       Layer.provideMerge(deliveriesLayer),
       Layer.provide(Deliveries.layer),
       Layer.provide(WebhookSender.layer(options.alerts)),

@@ -9,6 +9,7 @@ import { SqlClient } from "effect/sql"
 import type { RateLimitNumbers } from "../domain/Caller.ts"
 import { type OrganizationId, organizationId } from "../domain/Ids.ts"
 import type { JsonObject } from "../domain/JsonObject.ts"
+import { type Picodollars, picodollars } from "../domain/Money.ts"
 import { type Page, type PageRequest, pageOf } from "../domain/Page.ts"
 import { firstRow } from "../sql/FirstRow.ts"
 import { currentTimestamp } from "../sql/Timestamp.ts"
@@ -20,6 +21,8 @@ export interface Organization {
   readonly name: string
   /** Of all its keys together. */
   readonly limits: RateLimitNumbers
+  /** Below it the organization is alerted; `undefined` is the threshold of the gateway. */
+  readonly lowBalance: Picodollars | undefined
   readonly createdAtMillis: number
   readonly closedAtMillis: number | undefined
 }
@@ -31,6 +34,8 @@ export interface OrganizationChange {
   /** `null` takes the limit away. */
   readonly requestsPerMinute?: number | null | undefined
   readonly tokensPerMinute?: number | null | undefined
+  /** `null` goes back to the threshold of the gateway. */
+  readonly lowBalance?: Picodollars | null | undefined
 }
 
 export interface OrganizationFilter {
@@ -46,6 +51,7 @@ interface OrganizationRow {
   readonly closed_at: Date | null
   readonly requests_per_minute: number | null
   readonly tokens_per_minute: number | null
+  readonly low_balance: bigint | null
 }
 
 /** A row with its columns as JSON, for the audit trail. */
@@ -115,7 +121,8 @@ export class Organizations extends Context.Service<
             name = ${name ?? before.name},
             closed_at = CASE WHEN ${closed ?? before.closed_at !== null} THEN coalesce(closed_at, ${now}) END,
             requests_per_minute = ${givenOr(changed.requestsPerMinute, before.requests_per_minute)}::integer,
-            tokens_per_minute = ${givenOr(changed.tokensPerMinute, before.tokens_per_minute)}::integer
+            tokens_per_minute = ${givenOr(changed.tokensPerMinute, before.tokens_per_minute)}::integer,
+            low_balance = ${givenOr(changed.lowBalance, before.low_balance)}::bigint
           WHERE id = ${id} RETURNING *, to_jsonb(organization) AS snapshot`).pipe(Effect.flatMap(firstRow))
         const snapshots = { before: before.snapshot, after: after.snapshot }
         return {
@@ -147,6 +154,7 @@ const organizationOf = (row: OrganizationRow): Organization => ({
     requestsPerMinute: row.requests_per_minute ?? undefined,
     tokensPerMinute: row.tokens_per_minute ?? undefined
   },
+  lowBalance: row.low_balance === null ? undefined : picodollars(row.low_balance),
   createdAtMillis: row.created_at.getTime(),
   closedAtMillis: row.closed_at?.getTime()
 })

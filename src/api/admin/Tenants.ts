@@ -14,7 +14,8 @@ import {
   strictBodies,
   summary,
   Time,
-  TokensPerMinute
+  TokensPerMinute,
+  UsdAmount
 } from "./AdminRoutes.ts"
 
 export const OrganizationBody = Schema.Struct({
@@ -23,6 +24,9 @@ export const OrganizationBody = Schema.Struct({
   name: Schema.String,
   requests_per_minute: Schema.NullOr(Schema.Int).annotate({ description: "Of all its keys together; null: no limit." }),
   tokens_per_minute: Schema.NullOr(Schema.Int).annotate({ description: "Of all its keys together; null: no limit." }),
+  low_balance_usd: Schema.NullOr(UsdAmount).annotate({
+    description: "Below it the organization is alerted; null: below `ALERT_LOW_BALANCE_USD`."
+  }),
   created_at: Time,
   closed_at: Schema.NullOr(Time).annotate({ description: "From then on none of its keys is valid." })
 }).annotate({ identifier: "Organization" })
@@ -48,7 +52,8 @@ const OrganizationPatch = Schema.Struct({
   name: Schema.optionalKey(Name),
   closed: Schema.optionalKey(Schema.Boolean),
   requests_per_minute: Schema.optionalKey(Schema.NullOr(RequestsPerMinute)),
-  tokens_per_minute: Schema.optionalKey(Schema.NullOr(TokensPerMinute))
+  tokens_per_minute: Schema.optionalKey(Schema.NullOr(TokensPerMinute)),
+  low_balance_usd: Schema.optionalKey(Schema.NullOr(UsdAmount))
 })
 
 const NamePayload = Schema.Struct({ name: Name })

@@ -24,6 +24,7 @@ export const memberExamples: { readonly [name: string]: ReadonlyArray<MemberValu
   payment_id: ["invoice-4711"],
   amount_usd: ["25"],
   available_usd: ["41.75"],
+  low_balance_usd: ["5"],
   held_usd: ["0.0051605"],
   reason: ["Paid by bank transfer"],
   age_seconds: [2.5],

@@ -1,11 +1,13 @@
 /** `/admin/v1/organizations`, `/admin/v1/projects` and `/admin/v1/environments`. */
-import { Effect } from "effect"
+import { Effect, Option } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 
 import { type Organization, Organizations } from "../../access/Organizations.ts"
 import { type Environment, type Project, Projects } from "../../access/Projects.ts"
 import { AdminApi } from "../../api/admin/AdminApi.ts"
 import type { EnvironmentBody, OrganizationBody, ProjectBody } from "../../api/admin/Tenants.ts"
+import { InvalidRequest } from "../../api/Errors.ts"
+import { fromUsd, toUsd } from "../../domain/Money.ts"
 import { listBody, pageRequestOf, timeOf, timeOrNull } from "../edge/ListWire.ts"
 import { orAdminError } from "./AdminErrors.ts"
 
@@ -32,14 +34,18 @@ export const tenantHandlersLayer = HttpApiBuilder.group(AdminApi, "tenants", (ha
         organizations.get(params.id).pipe(Effect.map(organizationBody), orAdminError)
       )
       .handle("updateOrganization", ({ params, payload }) =>
-        organizations
-          .update(params.id, {
-            name: payload.name,
-            closed: payload.closed,
-            requestsPerMinute: payload.requests_per_minute,
-            tokensPerMinute: payload.tokens_per_minute
-          })
-          .pipe(Effect.map(organizationBody), orAdminError)
+        Effect.gen(function* () {
+          const lowBalance = yield* thresholdOf(payload.low_balance_usd)
+          return yield* organizations
+            .update(params.id, {
+              name: payload.name,
+              closed: payload.closed,
+              requestsPerMinute: payload.requests_per_minute,
+              tokensPerMinute: payload.tokens_per_minute,
+              lowBalance
+            })
+            .pipe(Effect.map(organizationBody), orAdminError)
+        })
       )
       .handle("listProjects", ({ params, query }) =>
         projects.list(params.id, pageRequestOf(query)).pipe(
@@ -68,12 +74,25 @@ export const tenantHandlersLayer = HttpApiBuilder.group(AdminApi, "tenants", (ha
   })
 )
 
+/** An amount that is not negative. */
+const thresholdOf = (text: string | null | undefined) => {
+  if (text === undefined || text === null) return Effect.succeed(text)
+  return fromUsd(text).pipe(
+    Option.filter((amount) => amount >= 0n),
+    Option.match({
+      onNone: () => Effect.fail(InvalidRequest.of("low_balance_usd: must not be negative")),
+      onSome: Effect.succeed
+    })
+  )
+}
+
 const organizationBody = (organization: Organization): typeof OrganizationBody.Type => ({
   object: "organization",
   id: organization.id,
   name: organization.name,
   requests_per_minute: organization.limits.requestsPerMinute ?? null,
   tokens_per_minute: organization.limits.tokensPerMinute ?? null,
+  low_balance_usd: organization.lowBalance === undefined ? null : toUsd(organization.lowBalance),
   created_at: timeOf(organization.createdAtMillis),
   closed_at: timeOrNull(organization.closedAtMillis)
 })
