@@ -27,6 +27,7 @@ export type AdminKeyId = typeof AdminKeyId.Type
 /** A limit of what a key, a project or an organization may spend in a period. */
 export const BudgetId = Uuid.pipe(Schema.brand("BudgetId"))
 export type BudgetId = typeof BudgetId.Type
+
 /** Where alerts are sent. */
 export const WebhookId = Uuid.pipe(Schema.brand("WebhookId"))
 export type WebhookId = typeof WebhookId.Type

@@ -74,7 +74,7 @@ const relations = [
   "usage_quarter",
   "usage_label_quarter",
   "budget",
-  "budget_hold"
+  "budget_hold",
   "webhook",
   "alert_event",
   "webhook_delivery",

@@ -131,20 +131,23 @@ describeGateway(
     )
 
     it.effect("are told of a low balance, below a threshold that an organization can have of its own", () =>
-    Effect.gen(function* () {
-      const { admin, tenant } = yield* TestGateway
-      const { organization } = yield* tenant("0")
-      const target = `/admin/v1/organizations/${organization}`
-      assert.strictEqual(ok(yield* admin("GET", target)).at("low_balance_usd"), null)
-      assert.strictEqual(ok(yield* admin("PATCH", target, { low_balance_usd: "12.50" })).at("low_balance_usd"), "12.5")
-      assert.strictEqual(ok(yield* admin("PATCH", target, { name: "Acme" })).at("low_balance_usd"), "12.5")
-      assert.strictEqual(ok(yield* admin("PATCH", target, { low_balance_usd: null })).at("low_balance_usd"), null)
-      const negative = /^low_balance_usd: must not be negative$/
-      refused(yield* admin("PATCH", target, { low_balance_usd: "-1" }), 400, "invalid_request", negative)
-    })
-  )
+      Effect.gen(function* () {
+        const { admin, tenant } = yield* TestGateway
+        const { organization } = yield* tenant("0")
+        const target = `/admin/v1/organizations/${organization}`
+        assert.strictEqual(ok(yield* admin("GET", target)).at("low_balance_usd"), null)
+        assert.strictEqual(
+          ok(yield* admin("PATCH", target, { low_balance_usd: "12.50" })).at("low_balance_usd"),
+          "12.5"
+        )
+        assert.strictEqual(ok(yield* admin("PATCH", target, { name: "Acme" })).at("low_balance_usd"), "12.5")
+        assert.strictEqual(ok(yield* admin("PATCH", target, { low_balance_usd: null })).at("low_balance_usd"), null)
+        const negative = /^low_balance_usd: must not be negative$/
+        refused(yield* admin("PATCH", target, { low_balance_usd: "-1" }), 400, "invalid_request", negative)
+      })
+    )
 
-  it.effect("are refused with what is wrong", () =>
+    it.effect("are refused with what is wrong", () =>
       Effect.gen(function* () {
         const { admin, key, request } = yield* TestGateway
         const asCaller = { authorization: `Bearer ${key}` }
