@@ -2,34 +2,30 @@
  * Turns the frames of a stream into events, and waits for the first output. A failure in the middle of a packet comes
  * after the events that preceded it, so that no output is lost.
  */
-import { Array as Arr, Cause, Duration, Effect, Pull, Result } from "effect"
+import { Array as Arr, Cause, Effect, Pull, Result } from "effect"
 
 import { type CompletionEvent, isOutput } from "../../domain/Completion.ts"
 import { broken, type Failure } from "../../domain/Failure.ts"
 import type { ProviderFrame, StreamReader } from "../protocols/Protocol.ts"
+import type { OpenedAnswer } from "../transport/ReceivedAnswer.ts"
 
 /** The events of a stream. Each pull gives those of one packet. */
 export type EventPull = Pull.Pull<Arr.NonEmptyReadonlyArray<CompletionEvent>, Failure>
 
 /** Events before the first output. Only a broken provider sends more of them. */
 const maxHeldEvents = 1_000
-/** How long the end of the response may take after the last event. Once it is read, the socket can be used again. */
-const endTimeout = Duration.millis(250)
 
 /** An answer that ends without a finish event is incomplete, even if it reads well. */
 export const incomplete = Effect.fail(broken("The provider's answer is incomplete."))
 
 export const isFinish = (event: CompletionEvent): boolean => event.type === "finish"
 
-/**
- * The events of these frames; `onLast` gets those of the last packet. When the scope closes after the last event, the
- * rest of the response is read first.
- */
-export const eventsOf = Effect.fnUntraced(function* (
-  frames: Pull.Pull<Arr.NonEmptyReadonlyArray<ProviderFrame>, Failure>,
+/** The events of an answer; `onLast` gets those of the last packet. */
+export const eventsOf = (
+  { frames, readRest }: Extract<OpenedAnswer, { readonly _tag: "Frames" }>,
   reader: StreamReader,
   onLast: (events: ReadonlyArray<CompletionEvent>) => Effect.Effect<void>
-) {
+): EventPull => {
   let end: Effect.Effect<never, Failure | Cause.Done> | undefined
   const read = (packet: ReadonlyArray<ProviderFrame>, isLast: boolean) => {
     const events: Array<CompletionEvent> = []
@@ -44,6 +40,7 @@ export const eventsOf = Effect.fnUntraced(function* (
     if (end === undefined && (isLast || reader.ended())) {
       end = Cause.done()
       add(reader.finish())
+      readRest()
     }
     if (!Arr.isArrayNonEmpty(events)) return next
     return end === undefined ? Effect.succeed(events) : Effect.as(onLast(events), events)
@@ -57,12 +54,8 @@ export const eventsOf = Effect.fnUntraced(function* (
         onDone: () => read([], true)
       })
   )
-  yield* Effect.addFinalizer(() => (reader.ended() ? readToEnd(frames) : Effect.void))
   return next
-})
-
-const readToEnd = (frames: Pull.Pull<unknown, Failure>) =>
-  Effect.forever(frames).pipe(Effect.interruptible, Effect.timeoutOption(endTimeout), Effect.exit)
+}
 
 /** The same events from the beginning, once the first output or the finish event has arrived. */
 export const afterFirstOutput = Effect.fnUntraced(function* (events: EventPull) {

@@ -130,7 +130,7 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
     if (answer._tag !== "Frames") return yield* inOnePiece(yield* wholeAnswer(prepared, answer.body))
     const onLast = (events: ReadonlyArray<CompletionEvent>) => logUnknownReason(call, events)
     const reader = conformingReader(protocol.reader(call), call.request)
-    return yield* EventPull.afterFirstOutput(yield* EventPull.eventsOf(answer.frames, reader, onLast))
+    return yield* EventPull.afterFirstOutput(EventPull.eventsOf(answer, reader, onLast))
   })
 
   const stream = (target: Target, input: ChatCallInput) => {

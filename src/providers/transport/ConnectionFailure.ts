@@ -1,8 +1,6 @@
 /**
  * Classifies errors of the connection. The message contains the error code of the system and nothing of the request.
  */
-import type { HttpClientError } from "effect/http"
-
 import { type Failure, transient } from "../../domain/Failure.ts"
 
 const timeoutCodes: ReadonlySet<string> = new Set(["UND_ERR_CONNECT_TIMEOUT", "ETIMEDOUT", "UND_ERR_HEADERS_TIMEOUT"])
@@ -14,8 +12,8 @@ const unreachable = new RegExp(
 )
 
 /** The transient failure for an error of the HTTP client: a timeout or a network error. */
-export const connectionFailure = (error: HttpClientError.HttpClientError): Failure => {
-  const code = codeOf(error.reason.cause)
+export const connectionFailure = (error: unknown): Failure => {
+  const code = codeOf(error)
   const detail = unreachable.test(code) ? { unreachable: true as const } : {}
   return timeoutCodes.has(code)
     ? transient("timeout", `The provider could not be reached in time (${code}).`, detail)

@@ -1,33 +1,33 @@
 /**
  * The HTTP client behind all protocols. It sends a request on behalf of an account and returns JSON or a stream of
  * frames. Every phase has a time limit and every body a size limit, and whatever goes wrong becomes a classified
- * failure.
+ * failure. A call that is interrupted, and a stream whose scope closes before it is complete, is aborted at once, so
+ * that the provider stops working on it.
  *
- * A connection lives in a scope. Closing the scope before the answer is complete aborts the request at once, so that
- * the provider stops working on it.
+ * This is the hot path, so it goes around Effect's HTTP client, which costs about 250 operations, five fibers and an
+ * abort signal for a plain answer, and a pull, a promise and an async resource for a packet. What is left of Effect is
+ * one callback for a plain answer, and one for each packet of a stream that somebody waits for: without that one, the
+ * protocols' readers and the settlement would have to be written as callbacks too.
  */
+import type { Readable } from "node:stream"
+
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
-import { Array as Arr, Cause, Context, Duration, Effect, Function, Layer, Pull, Result, Scope } from "effect"
+import type { Dispatcher } from "@effect/platform-node/Undici"
+import { Context, Duration, Effect, Layer, type Scope } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { HttpBody, HttpClient, HttpClientRequest, type HttpClientResponse } from "effect/http"
 
 import type { ProviderAccount } from "../../catalog/Provider.ts"
-import { broken, type Failure, transient } from "../../domain/Failure.ts"
-import type { ErrorResponse, FramingName, ProviderFrame, WireRequest } from "../protocols/Protocol.ts"
+import type { Failure } from "../../domain/Failure.ts"
+import type { ErrorResponse, FramingName, WireRequest } from "../protocols/Protocol.ts"
 import * as Auth from "./Auth.ts"
-import { connectionFailure } from "./ConnectionFailure.ts"
+import { makeDeadlines } from "./Deadlines.ts"
 import { eventStreamParser } from "./EventStreamFrames.ts"
 import * as FormBody from "./FormBody.ts"
+import { ProviderCall, type ProviderCallOptions } from "./ProviderCall.ts"
+import type { OpenedAnswer } from "./ReceivedAnswer.ts"
 import { type FrameParser, sseParser } from "./SseFrames.ts"
 import { defaultTimeouts, type Timeouts } from "./Timeouts.ts"
-import { monotonicMillis, type Packets, watchedPackets } from "./Watchdog.ts"
 
-/** The largest plain answer. */
-const maxAnswerBytes = 32 * 1024 * 1024
-/** How much of an error's body is read. */
-const maxErrorBytes = 64 * 1024
-/** How long we wait for an error's body. */
-const errorBodyTimeout = Duration.seconds(5)
 /** Sockets per provider. Each request in flight occupies one. */
 const maxSockets = 2_048
 /** How long an idle socket is kept for the next request, unless the provider asks for less. */
@@ -47,11 +47,6 @@ export interface Exchange {
   readonly failure: (response: ErrorResponse) => Failure
 }
 
-/** A provider's answer to a request for a stream. Some answer with one JSON body instead. */
-export type OpenedAnswer =
-  | { readonly _tag: "Frames"; readonly frames: Pull.Pull<Arr.NonEmptyReadonlyArray<ProviderFrame>, Failure> }
-  | { readonly _tag: "Json"; readonly body: unknown }
-
 export class HttpTransport extends Context.Service<
   HttpTransport,
   {
@@ -61,13 +56,9 @@ export class HttpTransport extends Context.Service<
     readonly open: (exchange: Exchange) => Effect.Effect<OpenedAnswer, Failure, Scope.Scope>
   }
 >()("tollgate/providers/transport/HttpTransport") {
-  /** Over any HTTP client, which has to enforce `timeouts.connect` itself. */
-  static readonly layerNoClient = (timeouts: Timeouts = defaultTimeouts) => Layer.effect(HttpTransport, make(timeouts))
-
   /** Over a pool of HTTP/1.1 sockets, where an aborted request closes its own socket and disturbs no other request. */
   static readonly layer = (timeouts: Timeouts = defaultTimeouts) =>
-    this.layerNoClient(timeouts).pipe(
-      Layer.provide(NodeHttpClient.layerUndiciNoDispatcher),
+    Layer.effect(HttpTransport, make(timeouts)).pipe(
       Layer.provide(
         NodeHttpClient.layerDispatcherOptions({
           connections: maxSockets,
@@ -81,135 +72,76 @@ export class HttpTransport extends Context.Service<
 }
 
 const make = Effect.fnUntraced(function* (timeouts: Timeouts) {
-  const client = HttpClient.withScope(yield* HttpClient.HttpClient)
+  const dispatcher = yield* NodeHttpClient.Dispatcher
   const random = yield* SecureRandom.SecureRandom
+  const deadlines = yield* makeDeadlines
 
-  const send = Effect.fnUntraced(function* (exchange: Exchange, accept: string, firstByte: Duration.Duration) {
-    const socket = yield* Scope.fork(yield* Effect.scope)
-    const startedAtMillis = yield* monotonicMillis
-    const request = yield* requestOf(exchange, accept, random)
-    const response = yield* client.execute(request).pipe(
-      Scope.provide(socket),
-      // A span of the client would contain our headers, and would send its trace id to the provider.
-      Effect.provideService(HttpClient.TracerDisabledWhen, Function.constTrue),
-      Effect.mapError(connectionFailure),
-      Effect.timeoutOrElse({
-        duration: firstByte,
-        orElse: () => Effect.fail(transient("timeout", "The provider did not answer in time."))
+  /** `onCall` gets the call when it begins. */
+  const send = (
+    exchange: Exchange,
+    accept: string,
+    options: Pick<ProviderCallOptions, "firstByte" | "framing">,
+    onCall?: (call: ProviderCall) => void
+  ): Effect.Effect<OpenedAnswer, Failure> =>
+    Effect.flatMapEager(requestOf(exchange, accept, random), (request) =>
+      Effect.callback<OpenedAnswer, Failure>((resume) => {
+        const call = new ProviderCall({ deadlines, timeouts, failure: exchange.failure, resume, ...options })
+        onCall?.(call)
+        dispatcher.dispatch(request, call)
+        return Effect.sync(() => call.abort())
       })
     )
-    const packets = yield* watchedPackets({ response, socket, startedAtMillis, timeouts })
-    if (response.status < 200 || response.status > 299) return yield* failureIn(exchange, response, packets)
-    return { media: mediaOf(response), packets }
-  })
 
   return HttpTransport.of({
-    json: Effect.fnUntraced(function* (exchange) {
-      const { media, packets } = yield* send(exchange, "application/json", timeouts.firstBytePlain)
-      return isJson(media) ? yield* readJson(packets) : yield* unexpectedMedia(media)
-    }, Effect.scoped),
+    json: (exchange) =>
+      Effect.map(send(exchange, "application/json", { firstByte: timeouts.firstBytePlain }), (answer) =>
+        answer._tag === "Json" ? answer.body : undefined
+      ),
     open: Effect.fnUntraced(function* (exchange) {
       const framing = framings[exchange.wire.framing ?? "sse"]
-      const { media, packets } = yield* send(exchange, framing.media, timeouts.firstByte)
-      if (media === framing.media || media === "")
-        return { _tag: "Frames", frames: framesOf(packets, framing.makeParser()) }
-      return isJson(media) ? { _tag: "Json", body: yield* readJson(packets) } : yield* unexpectedMedia(media)
+      let opened: ProviderCall | undefined
+      yield* Effect.addFinalizer(() => opened?.close ?? Effect.void)
+      return yield* send(exchange, framing.media, { firstByte: timeouts.firstByte, framing }, (call) => {
+        opened = call
+      })
     })
   })
 })
 
-const requestOf = Effect.fnUntraced(function* (
-  { account, wire }: Exchange,
-  accept: string,
-  random: SecureRandom.SecureRandom["Service"]
-) {
-  const url = `${account.baseUrl}${wire.path}`
-  const { body, text } = yield* bodyOf(wire.body, random)
-  const auth = yield* Auth.authHeaders(account, { url, body: text, contentType: body.contentType })
-  return HttpClientRequest.post(url).pipe(
-    HttpClientRequest.setBody(body),
-    HttpClientRequest.setHeaders({ accept, "accept-encoding": "identity", ...wire.headers, ...auth })
-  )
-})
+/** The time limits are ours, so the client's own are as good as none. */
+const withoutTimeouts = { headersTimeout: 60 * 60 * 1000, bodyTimeout: 0 }
 
-/** The body, and the text that a signature covers. Requests with a form are never signed. */
-const bodyOf = (content: object, random: SecureRandom.SecureRandom["Service"]) => {
-  if (FormBody.isForm(content)) {
-    return Effect.map(random.uuidV4(), (boundary) => ({ body: FormBody.encodeForm(content, boundary), text: "" }))
-  }
-  const text = JSON.stringify(content)
-  return Effect.succeed({ body: HttpBody.text(text, "application/json"), text })
+const requestOf = ({ account, wire }: Exchange, accept: string, random: SecureRandom.SecureRandom["Service"]) => {
+  const url = `${account.baseUrl}${wire.path}`
+  return Effect.flatMapEager(bodyOf(wire.body, random), ({ body, contentType, length, text }) =>
+    Effect.mapEager(Auth.authHeaders(account, { url, body: text, contentType }), (auth): Dispatcher.DispatchOptions => {
+      const { origin, pathname, search } = new URL(url)
+      const headers: Record<string, string> = {
+        accept,
+        "accept-encoding": "identity",
+        "content-type": contentType,
+        ...wire.headers,
+        ...auth
+      }
+      if (length !== undefined) headers["content-length"] = String(length)
+      return { ...withoutTimeouts, method: "POST", origin, path: pathname + search, headers, body }
+    })
+  )
 }
 
-const mediaOf = (response: HttpClientResponse.HttpClientResponse): string =>
-  (response.headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? ""
+interface RequestBody {
+  readonly body: string | Readable
+  readonly contentType: string
+  /** In bytes, where the client cannot know it from the body. */
+  readonly length?: number
+  /** The text that a signature covers. Requests with a form are never signed. */
+  readonly text: string
+}
 
-const isJson = (media: string): boolean => media === "" || media === "application/json" || media.endsWith("+json")
-
-const unexpectedMedia = (media: string) => Effect.fail(broken(`The provider answered with content of type ${media}.`))
-
-/** Reads up to `limit` bytes of the body into an array. True when that was the whole body. */
-const readBody = Effect.fnUntraced(function* (packets: Packets, limit: number, into: Array<Uint8Array>) {
-  let size = 0
-  const readMore = Effect.map(packets, (chunk) => {
-    for (const packet of chunk) {
-      into.push(packet.subarray(0, limit - size))
-      size += packet.length
-      if (size > limit) return false
-    }
-    return true
-  })
-  while (true) {
-    const isWithinLimit = yield* Pull.catchDone(readMore, () => Effect.succeed(undefined))
-    if (isWithinLimit === undefined) return true
-    if (!isWithinLimit) return false
+const bodyOf = (content: object, random: SecureRandom.SecureRandom["Service"]): Effect.Effect<RequestBody> => {
+  if (FormBody.isForm(content)) {
+    return Effect.map(random.uuidV4(), (boundary) => ({ ...FormBody.encodeForm(content, boundary), text: "" }))
   }
-})
-
-const textOf = (body: ReadonlyArray<Uint8Array>): string => new TextDecoder().decode(Buffer.concat(body))
-
-const readJson = Effect.fnUntraced(function* (packets: Packets) {
-  const body: Array<Uint8Array> = []
-  if (!(yield* readBody(packets, maxAnswerBytes, body))) return yield* broken("The provider's answer is too large.")
-  return yield* Effect.fromResult(
-    Result.try({
-      try: (): unknown => JSON.parse(textOf(body)),
-      catch: () => broken("The provider's answer is not JSON.")
-    })
-  )
-})
-
-/** Fails with the classified failure of an error answer, from as much of its body as arrived in time. */
-const failureIn = Effect.fnUntraced(function* (
-  exchange: Exchange,
-  response: HttpClientResponse.HttpClientResponse,
-  packets: Packets
-) {
-  const body: Array<Uint8Array> = []
-  yield* readBody(packets, maxErrorBytes, body).pipe(Effect.timeoutOption(errorBodyTimeout), Effect.ignore)
-  return yield* exchange.failure({ status: response.status, headers: response.headers, body: textOf(body) })
-})
-
-const framesOf = (
-  packets: Packets,
-  parser: FrameParser
-): Pull.Pull<Arr.NonEmptyReadonlyArray<ProviderFrame>, Failure> => {
-  let ended = false
-  const emit = (read: Result.Result<ReadonlyArray<ProviderFrame>, Failure>) => {
-    if (Result.isFailure(read)) return Effect.fail(read.failure)
-    return Arr.isReadonlyArrayNonEmpty(read.success) ? Effect.succeed(read.success) : next
-  }
-  const next: Pull.Pull<Arr.NonEmptyReadonlyArray<ProviderFrame>, Failure> = Effect.suspend(() =>
-    ended
-      ? Cause.done()
-      : Pull.matchEffect(packets, {
-          onSuccess: (chunk) => emit(parser.read(chunk)),
-          onFailure: Effect.failCause,
-          onDone: () => {
-            ended = true
-            return emit(parser.end())
-          }
-        })
-  )
-  return next
+  const text = JSON.stringify(content)
+  return Effect.succeed({ body: text, contentType: "application/json", text })
 }

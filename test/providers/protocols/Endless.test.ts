@@ -3,7 +3,7 @@
  * given up in time, and its connection is closed.
  */
 import { assert, layer } from "@effect/vitest"
-import { Duration, Effect, Layer, Logger, Stream } from "effect"
+import { Context, Duration, Effect, Layer, Logger, Stream } from "effect"
 import { SecureRandom } from "effect/crypto"
 
 import { Catalog } from "../../../src/catalog/Catalog.ts"
@@ -103,7 +103,7 @@ layer(testLayer, { excludeTestServices: true })("A provider that", (it) => {
           // Gemini has no end marker: its streams end with the connection.
           const endsByItself = name.startsWith("keeps") && protocol !== "gemini"
           const limits = endsByItself ? defaultTimeouts : timeouts
-          const dispatch = yield* Effect.provide(Dispatch, dispatchWithin(limits))
+          const dispatch = Context.get(yield* Layer.build(dispatchWithin(limits)), Dispatch)
           const outcome = yield* dispatch.open({ held, request, targets: [target] }).pipe(
             Effect.flatMap(({ value }) => Stream.runForEach(value, () => Effect.void)),
             Effect.scoped,
