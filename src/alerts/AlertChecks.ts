@@ -8,6 +8,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { type AlertType, alertTypes } from "../domain/AlertType.ts"
 import { repeatInBackground } from "../observability/BackgroundTask.ts"
 import { describeCause } from "../observability/ErrorDescription.ts"
+import { checkChargesSetAside, checkDrift } from "./LedgerAlerts.ts"
 import { checkLowBalances, type LowBalanceOptions } from "./LowBalances.ts"
 
 export type AlertCheckOptions = LowBalanceOptions
@@ -30,7 +31,11 @@ interface Check<R> {
 /** Looks once for all that is wanted. One check that fails keeps no other from being made. */
 export const checkForAlerts = Effect.fn("AlertChecks.check")(function* (options: AlertCheckOptions) {
   const wanted = yield* wantedTypes
-  const checks = [{ types: ["balance.low"], run: checkLowBalances(options) }] satisfies ReadonlyArray<Check<unknown>>
+  const checks = [
+    { types: ["balance.low"], run: checkLowBalances(options) },
+    { types: ["ledger.drift"], run: checkDrift },
+    { types: ["ledger.charge_rejected"], run: checkChargesSetAside }
+  ] satisfies ReadonlyArray<Check<unknown>>
   yield* Effect.forEach(
     checks.filter(({ types }) => types.some((type) => wanted.has(type as AlertType))),
     ({ run, types }) =>
