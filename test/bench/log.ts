@@ -1,8 +1,8 @@
 /**
  * What operators ask of a log of a million requests, `npm run bench -- log`: fills a PostgreSQL with the traffic of a
  * month, asks every list and report through the services that answer them, and prints how long each took. A number is
- * that of the rows; `requests`, `usage`, `others` and `write` are the parts, of which all are measured if none is named;
- * `--json` prints JSON. `BENCH_DATABASE_URL` names a database that is filled if its log is empty, and kept.
+ * that of the rows; `requests`, `usage`, `others` and `write` are the parts, of which all are measured if none is
+ * named; `--json` prints JSON. `BENCH_DATABASE_URL` names a database that is filled if its log is empty, and kept.
  */
 import { randomUUID } from "node:crypto"
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
@@ -32,7 +32,7 @@ const rows = Number(words.find((word) => /^\d+$/.test(word)) ?? "1000000")
 const asJson = words.includes("--json")
 const only = words.filter((word) => /^[a-z]+$/.test(word))
 const asked = (part: string): boolean => only.length === 0 || only.includes(part)
-const rounds = 7
+const rounds = Number(process.env["BENCH_ROUNDS"] ?? "7")
 const days = 30
 const dayMillis = 86_400_000
 
@@ -69,7 +69,7 @@ const computedBy = (pid: number): number => {
   }
 }
 
-/** Asks once without counting, as a page that is looked at again, and then seven times. */
+/** Asks once without counting, as a page that is looked at again, and then several times. */
 const timed = Effect.fnUntraced(function* <E, R>(query: string, ask: Effect.Effect<number, E, R>) {
   const millis: Array<number> = []
   let found = yield* ask
@@ -242,7 +242,8 @@ const sizes = Effect.gen(function* () {
   }>`
     SELECT coalesce(parent.relname, part.relname) AS relation, sum(part.reltuples)::bigint::text AS rows,
       sum(pg_table_size(part.oid))::text AS table, sum(pg_indexes_size(part.oid))::text AS indexes
-    FROM pg_class AS part LEFT JOIN pg_inherits ON inhrelid = part.oid LEFT JOIN pg_class AS parent ON parent.oid = inhparent
+    FROM pg_class AS part
+      LEFT JOIN pg_inherits ON inhrelid = part.oid LEFT JOIN pg_class AS parent ON parent.oid = inhparent
     WHERE part.relkind = 'r' AND coalesce(parent.relname, part.relname)
       IN ('logged_request', 'usage_quarter', 'usage_label_quarter', 'credit_entry')
     GROUP BY 1 ORDER BY 1`
