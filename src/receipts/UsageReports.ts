@@ -56,6 +56,9 @@ export interface UsageRow {
   readonly cost: Picodollars
 }
 
+/** Enough to group a month of a million requests in memory; PostgreSQL would sort them on disk. */
+const groupingMemory = "'32MB'"
+
 /** The most rows of one report. */
 export const maxUsageRows = 10_000
 
@@ -111,7 +114,7 @@ export class UsageReports extends Context.Service<
             : sql`date_trunc(${interval}::text, quarter, ${timeZone}::text)`
         const columns = groupBy.map((name) => sql`${sql(name)}`)
         const grouped = sql.csv([sql.literal("1"), ...columns])
-        const rows = yield* sql<SumRow>`
+        const statement = sql<SumRow>`
           SELECT ${sql.csv([sql`${start} AS start`, ...columns])}, sum(requests)::text AS requests,
             sum(input_tokens)::text AS input, sum(cache_read_tokens)::text AS cache_read,
             sum(cache_write_5m_tokens + cache_write_1h_tokens)::text AS cache_write,
@@ -119,7 +122,10 @@ export class UsageReports extends Context.Service<
             sum(reasoning_tokens)::text AS reasoning, sum(audio_millis)::text AS audio_millis, sum(cost)::text AS cost
           FROM ${sql.literal(byLabels ? "usage_label_quarter" : "usage_quarter")}
           WHERE ${sql.and(conditions(query))}
-          GROUP BY ${grouped} ORDER BY 1, sum(cost) DESC, sum(requests) DESC LIMIT ${maxUsageRows + 1}`.pipe(
+          GROUP BY ${grouped} ORDER BY 1, sum(cost) DESC, sum(requests) DESC LIMIT ${maxUsageRows + 1}`
+        const rows = yield* sql`SET LOCAL work_mem = ${sql.literal(groupingMemory)}`.pipe(
+          Effect.andThen(statement),
+          sql.withTransaction,
           Effect.mapError((cause) => new UsageReportError({ reason: "Unavailable", cause }))
         )
         if (rows.length > maxUsageRows) return yield* new UsageReportError({ reason: "TooLong" })
