@@ -148,7 +148,7 @@ describeGateway("The request log of operators", (it) => {
       const query = `?${from}&group_by=end_user_id,call_name&format=csv`
       const own = ok(yield* gateway.request("GET", `/v1/usage${query}`, undefined, as(tenant)))
       const all = ok(yield* gateway.admin("GET", `/admin/v1/usage${query}&organization_id=${tenant.organization}`))
-      assert.strictEqual(own.text, all.text)
+      assert.sameMembers(own.text.split("\r\n"), all.text.split("\r\n"))
       assert.strictEqual(own.headers.get("content-disposition"), 'attachment; filename="usage.csv"')
       const [head = "", ...lines] = own.text.split("\r\n").slice(0, -1)
       assert.match(head, /^end_user_id,call_name,requests,.*,cost_usd/)
