@@ -14,7 +14,7 @@ export const UsageParameters = Schema.Struct({
   interval: Schema.optionalKey(
     Schema.Literals(["hour", "day", "month"]).annotate({
       description:
-        "A row for each; without it, one row for the whole span. Hours for up to 31 days, days for 366, months for 3660."
+        "One row for each, or one for the whole span. Hours for up to 31 days, days for 366, months for 3,660."
     })
   ),
   time_zone: Schema.optionalKey(

@@ -1,4 +1,7 @@
-/** `tollgate providers` and `tollgate catalog`: how providers are doing, and the prices in force. A gateway has to run. */
+/**
+ * `tollgate providers` and `tollgate catalog`: how providers are doing, and the prices in force. Only a running gateway
+ * knows both.
+ */
 import { Console, Effect, Layer } from "effect"
 import { Command, Flag } from "effect/cli"
 

@@ -86,9 +86,10 @@ const chargeLines = ({ charge, cost_usd, held_usd, tokens }: ReceiptFacts): Read
 const routingLines = ({ routing }: ReceiptFacts): ReadonlyArray<string> => {
   if (routing === null) return []
   const demand = Object.entries(routing.demand).map(([axis, value]) => `${axis} ${value.toFixed(2)}`)
+  const axes = demand.length === 0 ? "" : `: ${demand.join(", ")}`
   const rows = routing.candidates.map(({ cost_usd, distance, model }) => [model, distance.toFixed(3), cost_usd])
   return [
-    `The model was chosen for a difficulty of ${routing.difficulty.toFixed(2)}${demand.length > 0 ? `: ${demand.join(", ")}` : ""}`,
+    `The model was chosen for a difficulty of ${routing.difficulty.toFixed(2)}${axes}`,
     ...(rows.length === 0 ? [] : table(["candidate", "distance", "expected USD"], rows, [1, 2])),
     ...routing.excluded.map(({ because, model }) => printable(`not ${model}: ${because}`))
   ]

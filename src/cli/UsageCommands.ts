@@ -1,5 +1,6 @@
 /**
- * `tollgate usage`: what was used and what it cost, as the API answers it, and the count anew, which needs the database.
+ * `tollgate usage`: what was used and what it cost, as the API answers it, and the count anew, which is for the
+ * database.
  */
 import { Clock, Console, Duration, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"

@@ -58,8 +58,8 @@ export class RequestLog extends Context.Service<
   RequestLog,
   {
     /**
-     * Queues a receipt, which is normally stored within a tenth of a second. With `final`, the receipt can be found at once,
-     * and what `final` returns in the end is stored in its place.
+     * Queues a receipt, which is normally stored within a tenth of a second. With `final`, the receipt can be found
+     * at once, and what `final` returns in the end is stored in its place.
      */
     readonly record: (receipt: Receipt, final?: Effect.Effect<Receipt>) => Effect.Effect<void>
     /**
