@@ -8,10 +8,12 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { type AlertType, alertTypes } from "../domain/AlertType.ts"
 import { repeatInBackground } from "../observability/BackgroundTask.ts"
 import { describeCause } from "../observability/ErrorDescription.ts"
+import type { Alerts } from "./Alerts.ts"
 import { checkChargesSetAside, checkDrift } from "./LedgerAlerts.ts"
 import { checkLowBalances, type LowBalanceOptions } from "./LowBalances.ts"
+import { incidentAlerts, type IncidentOptions, makeProviderIncidents } from "./ProviderIncidents.ts"
 
-export type AlertCheckOptions = LowBalanceOptions
+export type AlertCheckOptions = LowBalanceOptions & IncidentOptions
 
 const interval = Duration.minutes(1)
 
@@ -29,9 +31,13 @@ interface Check<R> {
 }
 
 /** Looks once for all that is wanted. One check that fails keeps no other from being made. */
-export const checkForAlerts = Effect.fn("AlertChecks.check")(function* (options: AlertCheckOptions) {
+export const checkForAlerts = Effect.fn("AlertChecks.check")(function* (
+  options: LowBalanceOptions,
+  incidents: Effect.Effect<void, SqlError.SqlError, Alerts | SqlClient.SqlClient>
+) {
   const wanted = yield* wantedTypes
   const checks = [
+    { types: incidentAlerts, run: incidents },
     { types: ["balance.low"], run: checkLowBalances(options) },
     { types: ["ledger.drift"], run: checkDrift },
     { types: ["ledger.charge_rejected"], run: checkChargesSetAside }
@@ -51,9 +57,12 @@ export const checkForAlerts = Effect.fn("AlertChecks.check")(function* (options:
 /** Looks as long as the scope is open. */
 export const alertChecksLayer = (options: AlertCheckOptions) =>
   Layer.effectDiscard(
-    repeatInBackground({
-      run: checkForAlerts(options),
-      every: interval,
-      failureMessage: "Nothing could be looked for that should be alerted"
+    Effect.gen(function* () {
+      const incidents = yield* makeProviderIncidents(options)
+      yield* repeatInBackground({
+        run: checkForAlerts(options, incidents),
+        every: interval,
+        failureMessage: "Nothing could be looked for that should be alerted"
+      })
     })
   )

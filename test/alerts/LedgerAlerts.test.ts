@@ -10,7 +10,7 @@ import { describeOnEngines } from "../support/TestDatabase.ts"
 import { usd } from "../support/TestGateway.ts"
 import { checkOptions, layerAlerts, sentAlerts, webhookTo } from "./AlertLayers.ts"
 
-const check = checkForAlerts(checkOptions)
+const check = checkForAlerts(checkOptions, Effect.void)
 
 /** Two gateways look, after the journal is due again. The time stands still while they do. */
 const look = Effect.andThen(TestClock.adjust("10 minutes"), Effect.all([check, check], { concurrency: 2 }))

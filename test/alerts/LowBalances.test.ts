@@ -17,7 +17,7 @@ const balance = Effect.fnUntraced(function* (organization: OrganizationId, amoun
     ON CONFLICT (organization_id) DO UPDATE SET balance = excluded.balance, held = excluded.held`
 })
 
-const check = checkForAlerts(checkOptions)
+const check = checkForAlerts(checkOptions, Effect.void)
 
 /** Two gateways look, a minute after the last time. The time stands still while they do. */
 const look = Effect.andThen(TestClock.adjust("1 minute"), Effect.all([check, check], { concurrency: 2 }))
