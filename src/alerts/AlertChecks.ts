@@ -9,6 +9,7 @@ import { type AlertType, alertTypes } from "../domain/AlertType.ts"
 import { repeatInBackground } from "../observability/BackgroundTask.ts"
 import { describeCause } from "../observability/ErrorDescription.ts"
 import type { Alerts } from "./Alerts.ts"
+import { checkBudgetThresholds } from "./BudgetThresholds.ts"
 import { checkChargesSetAside, checkDrift } from "./LedgerAlerts.ts"
 import { checkLowBalances, type LowBalanceOptions } from "./LowBalances.ts"
 import { incidentAlerts, type IncidentOptions, makeProviderIncidents } from "./ProviderIncidents.ts"
@@ -39,6 +40,7 @@ export const checkForAlerts = Effect.fn("AlertChecks.check")(function* (
   const checks = [
     { types: incidentAlerts, run: incidents },
     { types: ["balance.low"], run: checkLowBalances(options) },
+    { types: ["budget.threshold"], run: checkBudgetThresholds },
     { types: ["ledger.drift"], run: checkDrift },
     { types: ["ledger.charge_rejected"], run: checkChargesSetAside }
   ] satisfies ReadonlyArray<Check<unknown>>
