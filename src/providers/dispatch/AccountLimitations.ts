@@ -69,7 +69,7 @@ export const makeAccountLimitations = (): AccountLimitations => {
     { limitationIn, onFailure, prepare, run }: LimitedCall<Call, A, R>
   ) => {
     const attempt = (knownLimitations: ReadonlySet<Limitation>): Effect.Effect<A, Failure, R> =>
-      Effect.flatMap(prepare(knownLimitations), (call) =>
+      Effect.flatMapEager(prepare(knownLimitations), (call) =>
         Effect.catch(run(call), (failure) => {
           const limitation = limitationIn(failure, call)
           if (limitation === undefined || knownLimitations.has(limitation))
@@ -77,7 +77,7 @@ export const makeAccountLimitations = (): AccountLimitations => {
           return Effect.tap(attempt(new Set([...knownLimitations, limitation])), () => remember(target, limitation))
         })
       )
-    return Effect.flatMap(known(target), attempt)
+    return Effect.flatMapEager(known(target), attempt)
   }
 
   return { known, remember, callWithin }

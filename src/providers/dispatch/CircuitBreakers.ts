@@ -13,12 +13,13 @@
  * The wait that a rate limit asks for is kept beside the breaker, because a breaker forgets why it opened, and ignores
  * calls that end after it has: until the wait is over nobody calls the endpoint, not even when nothing else is left.
  */
-import { Clock, Context, Data, Duration, Effect, Exit, Layer, Option, Scope } from "effect"
+import { Clock, Context, Data, Duration, Effect, Exit, Layer, Scope } from "effect"
 import { CircuitBreaker } from "effect/persistence"
 
 import { type Failure, isRateLimit, policyOf } from "../../domain/Failure.ts"
 import type { EndpointId } from "../../domain/Ids.ts"
-import { type EndpointHealth, EndpointHistory } from "./EndpointHealth.ts"
+import { type CallExit, type EndpointHealth, EndpointHistory, failureIn } from "./EndpointHealth.ts"
+import type { OutOfTime } from "./FailoverRules.ts"
 
 /** The endpoint was not called because its breaker is open, or half-open with its probe still running. */
 export class CircuitOpen extends Data.TaggedError("CircuitOpen")<{
@@ -48,8 +49,8 @@ export class CircuitBreakers extends Context.Service<
     /** Runs a call and counts its outcome. A call that the breaker rejects is not run and fails with `CircuitOpen`. */
     readonly guard: <A, R>(
       endpoint: EndpointId,
-      call: Effect.Effect<A, Failure, R>
-    ) => Effect.Effect<A, Failure | CircuitOpen, R>
+      call: Effect.Effect<A, Failure | OutOfTime, R>
+    ) => Effect.Effect<A, Failure | OutOfTime | CircuitOpen, R>
     /** Counts a failure that came after its call had succeeded, such as a stream that broke. */
     readonly countFailure: (endpoint: EndpointId, failure: Failure) => Effect.Effect<void>
     /** What this process knows of an endpoint at this moment. */
@@ -62,6 +63,7 @@ export class CircuitBreakers extends Context.Service<
     Effect.gen(function* () {
       const store = yield* CircuitBreaker.CircuitBreakerStore
       const clock = yield* Clock.Clock
+      const scope = yield* Effect.scope
       const history = new EndpointHistory()
       const runSync = Effect.runSyncWith(yield* Effect.context<never>())
       /** Until when an endpoint limits our rate, in milliseconds since 1970. The catalog bounds the endpoints. */
@@ -83,12 +85,13 @@ export class CircuitBreakers extends Context.Service<
         })
 
       const admit = (endpoint: EndpointId) => {
-        const admission = Effect.catch(store.admit(endpoint), rejected)
+        // A store in memory acquires nothing. Another one would need a scope for each call.
+        const admission = Effect.catch(Scope.provide(store.admit(endpoint), scope), rejected)
         return limitedUntil.has(endpoint) ? Effect.andThen(checkLimit(endpoint), admission) : admission
       }
 
-      const record = (endpoint: EndpointId, admission: CircuitBreaker.Admission, exit: Exit.Exit<unknown, Failure>) => {
-        const failure = Option.getOrUndefined(Exit.findErrorOption(exit))
+      const record = (endpoint: EndpointId, admission: CircuitBreaker.Admission, exit: CallExit) => {
+        const failure = failureIn(exit)
         history.note(endpoint, exit, clock.currentTimeMillisUnsafe())
         const requested = failure && requestedOpening(failure)
         const recorded = store
@@ -108,12 +111,10 @@ export class CircuitBreakers extends Context.Service<
           : recorded
       }
 
-      const guard = <A, R>(endpoint: EndpointId, call: Effect.Effect<A, Failure, R>) =>
+      const guard = <A, R>(endpoint: EndpointId, call: Effect.Effect<A, Failure | OutOfTime, R>) =>
         Effect.uninterruptibleMask((restore) =>
-          Effect.scopedWith((scope) =>
-            Effect.flatMap(Scope.provide(admit(endpoint), scope), (admission) =>
-              Effect.onExit(restore(call), (exit) => record(endpoint, admission, exit))
-            )
+          Effect.flatMap(admit(endpoint), (admission) =>
+            Effect.onExit(restore(call), (exit) => record(endpoint, admission, exit))
           )
         )
 
@@ -161,7 +162,7 @@ const breakerOf = (state: CircuitBreaker.State, limitedMillis: number) => {
 const openingAfter = (consecutiveOpenings: number): Duration.Duration =>
   Duration.min(Duration.times(firstOpening, 2 ** consecutiveOpenings), longestOpening)
 
-const outcomeOf = (exit: Exit.Exit<unknown, Failure>, failure: Failure | undefined): CircuitBreaker.Outcome["_tag"] => {
+const outcomeOf = (exit: CallExit, failure: Failure | undefined): CircuitBreaker.Outcome["_tag"] => {
   if (Exit.isSuccess(exit)) return "Success"
   return failure !== undefined && policyOf(failure).providerFault ? "Failure" : "Ignored"
 }

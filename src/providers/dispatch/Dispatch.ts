@@ -2,7 +2,7 @@
  * The only way to the providers. A request that holds credit is sent to its targets in order until one of them answers,
  * and nothing that has already reached the client is ever repeated.
  */
-import { Context, Effect, Exit, Layer, Scope, Stream } from "effect"
+import { Clock, Context, Effect, Exit, Layer, References, Scope, Stream } from "effect"
 
 import type { CompletionEvent } from "../../domain/Completion.ts"
 import type { ChatRequest } from "../../domain/Conversation.ts"
@@ -24,6 +24,7 @@ import type { Exhausted, ProviderAnswer } from "./ProviderAnswer.ts"
 import { type ChatCallInput, ProviderClient, type ProviderClientOptions } from "./ProviderClient.ts"
 import { ProviderHealth } from "./ProviderHealth.ts"
 import type { Target } from "./Target.ts"
+import type { Spanned } from "./TargetCall.ts"
 
 export interface ChatDispatch {
   /** Proves that credit is held for the request: only the ledger makes such an id. */
@@ -64,7 +65,7 @@ export class Dispatch extends Context.Service<
   static readonly layerWith = (options: ProviderClientOptions & { readonly limits: FailoverLimits }) =>
     Layer.effect(
       Dispatch,
-      Effect.suspend(() => make(options.limits))
+      Effect.suspend(() => make(options))
     ).pipe(Layer.provide(ProviderClient.layer(options)))
 
   /** With the health of the providers that it calls. */
@@ -79,26 +80,34 @@ export class Dispatch extends Context.Service<
   )
 }
 
-const make = Effect.fnUntraced(function* (limits: FailoverLimits) {
+const make = Effect.fnUntraced(function* ({
+  limits,
+  timeouts
+}: Pick<ProviderClientOptions, "timeouts"> & { readonly limits: FailoverLimits }) {
   const breakers = yield* CircuitBreakers
   const client = yield* ProviderClient
   const images = yield* ImageFetch
   const log = makeFailureLog()
   const counts = yield* makeDispatchCounts
-  const common = { limits, breakers, log, counts }
+  const clock = yield* Clock.Clock
+  const spanned = yield* makeSpanned
+  const common = { limits, longestCall: timeouts.call, clock, breakers, log, counts, spanned }
 
-  const inputOf = (call: ChatDispatch): Effect.Effect<ChatCallInput> =>
-    Effect.map(Effect.cached(images.inlined(call.request)), (inlined) => ({ ...call, inlined }))
+  const inputOf = (call: ChatDispatch): ChatCallInput => ({
+    ...call,
+    inlined: onceNeeded(() => images.inlined(call.request))
+  })
 
   return Dispatch.of({
-    complete: Effect.fn("Dispatch.complete")(function* (call) {
-      const input = yield* inputOf(call)
+    complete: (call) => {
+      const input = inputOf(call)
       const attempt = (target: Target) => client.complete(target, input)
-      return yield* failover({ ...common, targets: call.targets, dispatched: call, attempt, refusal: refused })
-    }),
-    open: Effect.fn("Dispatch.open")(function* (call) {
+      const answer = failover({ ...common, targets: call.targets, dispatched: call, attempt, refusal: refused })
+      return spanned("Dispatch.complete", answer)
+    },
+    open: Effect.fnUntraced(function* (call) {
       const scope = yield* Effect.scope
-      const input = yield* inputOf(call)
+      const input = inputOf(call)
       const attempt = (target: Target) =>
         Effect.map(keptIn(scope, client.open(target, input)), (events) =>
           Stream.fromPull(Effect.succeed(events)).pipe(
@@ -108,16 +117,38 @@ const make = Effect.fnUntraced(function* (limits: FailoverLimits) {
           )
         )
       const refusal = Stream.fromIterable(refused)
-      return yield* failover({ ...common, targets: call.targets, dispatched: call, attempt, refusal })
+      const answer = failover({ ...common, targets: call.targets, dispatched: call, attempt, refusal })
+      return yield* spanned("Dispatch.open", answer)
     }),
-    transcribe: Effect.fn("Dispatch.transcribe")(function* (call) {
+    transcribe: (call) => {
       const { request, targets } = call
-      const chatRequest = yield* Effect.cached(Effect.sync(() => ChatTranscription.transcriptionChat(request)))
+      const chatRequest = onceNeeded(() => Effect.sync(() => ChatTranscription.transcriptionChat(request)))
       const attempt = (target: Target) => client.transcribe(target, { request, chatRequest })
-      return yield* failover({ ...common, targets, dispatched: call, attempt })
-    })
+      return spanned("Dispatch.transcribe", failover({ ...common, targets, dispatched: call, attempt }))
+    }
   })
 })
+
+/** Without a collector nobody would see a span, so none is made. */
+const makeSpanned = Effect.map(
+  References.TracerEnabled,
+  (isTraced): Spanned =>
+    (name, effect, options) =>
+      isTraced ? Effect.withSpan(effect, name, options?.()) : effect
+)
+
+/** What `make` gives is computed at most once, and not at all if no target needs it. */
+const onceNeeded = <A, E>(make: () => Effect.Effect<A, E>): Effect.Effect<A, E> => {
+  let cached: Effect.Effect<A, E> | undefined
+  return Effect.suspend(
+    () =>
+      cached ??
+      Effect.flatMap(Effect.cached(make()), (effect) => {
+        cached = effect
+        return effect
+      })
+  )
+}
 
 /** A provider that refuses the content charges nothing and writes nothing. That is an answer, not a failure. */
 const refused: ReadonlyArray<CompletionEvent> = [

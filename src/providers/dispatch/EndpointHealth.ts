@@ -6,6 +6,17 @@ import { Exit, Option } from "effect"
 
 import { type Failure, failureClass, policyOf } from "../../domain/Failure.ts"
 import type { EndpointId } from "../../domain/Ids.ts"
+import type { OutOfTime } from "./FailoverRules.ts"
+
+/** How a call ended. */
+export type CallExit = Exit.Exit<unknown, Failure | OutOfTime>
+
+/** The failure of a call. One that was interrupted, or given up because time was out, has none. */
+export const failureIn = (exit: CallExit): Failure | undefined => {
+  if (Exit.isSuccess(exit)) return undefined
+  const error = Option.getOrUndefined(Exit.findErrorOption(exit))
+  return error?._tag === "Failure" ? error : undefined
+}
 
 /** A failure that was the provider's fault. */
 interface SeenFailure {
@@ -37,8 +48,8 @@ export class EndpointHistory {
   private readonly records = new Map<EndpointId, EndpointRecord>()
 
   /** Notes how a call ended. An interruption says nothing about the endpoint. */
-  note(endpoint: EndpointId, exit: Exit.Exit<unknown, Failure>, nowMillis: number): void {
-    const failure = Option.getOrUndefined(Exit.findErrorOption(exit))
+  note(endpoint: EndpointId, exit: CallExit, nowMillis: number): void {
+    const failure = failureIn(exit)
     if (failure === undefined ? Exit.isFailure(exit) : !policyOf(failure).providerFault) return
     const record = this.records.get(endpoint) ?? {}
     this.records.set(endpoint, record)

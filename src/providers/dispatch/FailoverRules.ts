@@ -1,5 +1,5 @@
 /** What may be tried after a failure: the rules of failover as pure functions, and the limits that they apply. */
-import { Duration, Effect, Schedule } from "effect"
+import { Data, Duration, Effect, Schedule } from "effect"
 
 import { type Failure, isRateLimit, policyOf } from "../../domain/Failure.ts"
 import type { Target } from "./Target.ts"
@@ -24,6 +24,9 @@ export const defaultFailoverLimits: FailoverLimits = {
   backoff: Duration.millis(200),
   deadline: Duration.minutes(15)
 }
+
+/** The deadline of a failover passed while a target was called, which proves nothing about the target. */
+export class OutOfTime extends Data.TaggedError("OutOfTime")<{}> {}
 
 /** The last failure of a target that was called. */
 export interface TargetFailure {

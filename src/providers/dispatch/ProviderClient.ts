@@ -3,10 +3,11 @@
  * the answer. A call either succeeds or fails with a classified failure. What follows from a failure is decided
  * elsewhere, with one exception: what the account may not use is left out, and the call is made again at once.
  */
-import { Array as Arr, Cause, Context, Effect, Layer, type Scope } from "effect"
+import { Array as Arr, Cause, Context, Effect, Layer, Result, type Scope } from "effect"
 
 import { Catalog } from "../../catalog/Catalog.ts"
 import { canStream, type ChatProtocolName, isTranscription, type UsedFeatures } from "../../catalog/Model.ts"
+import type { ProviderAccount } from "../../catalog/Provider.ts"
 import type { CompletionEvent } from "../../domain/Completion.ts"
 import type { ChatRequest } from "../../domain/Conversation.ts"
 import { Failure, transient } from "../../domain/Failure.ts"
@@ -70,37 +71,46 @@ interface PreparedCall {
   readonly exchange: Exchange
 }
 
-/** What has to be known before a call can be sent. */
+/** What has to be known before a call can be sent. Unless images have to be loaded, it is known at once. */
 const preparationOf = (catalog: Catalog["Service"], protocols: ProviderClientOptions["protocols"]) => {
-  const accountFor = ({ endpoint }: Target) =>
-    Effect.fromNullishOr(catalog.account(endpoint.provider)).pipe(Effect.mapError(() => switchedOff))
+  const accountFor = ({ endpoint }: Target): Effect.Effect<ProviderAccount, Failure> => {
+    const account = catalog.account(endpoint.provider)
+    return account === undefined ? Effect.fail(switchedOff) : Effect.succeed(account)
+  }
 
-  const prepare = Effect.fnUntraced(function* (
+  const prepare = (
     target: Target,
     input: ChatCallInput,
     stream: boolean,
     known: ReadonlySet<Limitation>
-  ) {
+  ): Effect.Effect<PreparedCall, Failure> => {
     const { protocol: declared } = target.endpoint
-    if (isTranscription(declared)) return yield* Effect.die(`${target.endpoint.id} only transcribes and cannot chat`)
+    if (isTranscription(declared)) return Effect.die(`${target.endpoint.id} only transcribes and cannot chat`)
     const protocolName = declared === "openai-responses" && known.has("no Responses API") ? "openai-chat" : declared
-    const account = yield* accountFor(target)
     const protocol = protocols[protocolName]
-    const call: WireCall = {
-      request: protocol.takesImageUrls ? input.request : yield* input.inlined,
-      ...(input.affinity !== undefined && { affinity: input.affinity }),
-      stream: stream && !known.has("stream"),
-      model: target.model,
-      upstream: target.endpoint.upstream,
-      maxOutputTokens: target.endpoint.maxOutputTokens,
-      dialect: account.provider.dialect,
-      origin: `${target.endpoint.provider}/${target.endpoint.upstream}`
+    const prepared = (account: ProviderAccount, request: ChatRequest): Effect.Effect<PreparedCall, Failure> => {
+      const call: WireCall = {
+        request,
+        ...(input.affinity !== undefined && { affinity: input.affinity }),
+        stream: stream && !known.has("stream"),
+        model: target.model,
+        upstream: target.endpoint.upstream,
+        maxOutputTokens: target.endpoint.maxOutputTokens,
+        dialect: account.provider.dialect,
+        origin: `${target.endpoint.provider}/${target.endpoint.upstream}`
+      }
+      return Effect.mapEager(Effect.fromResult(protocol.encode(call)), (encoded) => {
+        const wire = known.size === 0 ? encoded : { ...encoded, body: withoutExtras(encoded.body, extrasIn(known)) }
+        const exchange: Exchange = { account, wire, failure: protocol.failure }
+        return { protocol, protocolName, call, exchange }
+      })
     }
-    const encoded = yield* Effect.fromResult(protocol.encode(call))
-    const wire = known.size === 0 ? encoded : { ...encoded, body: withoutExtras(encoded.body, extrasIn(known)) }
-    const exchange: Exchange = { account, wire, failure: protocol.failure }
-    return { protocol, protocolName, call, exchange } satisfies PreparedCall
-  })
+    return Effect.flatMapEager(accountFor(target), (account) =>
+      Effect.flatMapEager(protocol.takesImageUrls ? Effect.succeed(input.request) : input.inlined, (request) =>
+        prepared(account, request)
+      )
+    )
+  }
 
   return { accountFor, prepare }
 }
@@ -168,14 +178,21 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
 })
 
 /** The events of an answer that came in one piece, whether or not a stream was asked for: complete, and checked. */
-const wholeAnswer = Effect.fnUntraced(function* ({ call, protocol }: PreparedCall, body: unknown) {
-  const events = yield* Effect.fromResult(protocol.decode(body, call))
-  yield* logUnknownReason(call, events)
-  const checked = yield* Effect.fromResult(conforming(events, call.request.responseFormat))
-  return Arr.isReadonlyArrayNonEmpty(checked) && checked.some(EventPull.isFinish)
-    ? checked
-    : yield* EventPull.incomplete
-})
+const wholeAnswer = (
+  { call, protocol }: PreparedCall,
+  body: unknown
+): Effect.Effect<Arr.NonEmptyReadonlyArray<CompletionEvent>, Failure> => {
+  const decoded = protocol.decode(body, call)
+  if (Result.isFailure(decoded)) return Effect.fail(decoded.failure)
+  const answer = Effect.flatMapEager(
+    Effect.fromResult(conforming(decoded.success, call.request.responseFormat)),
+    (checked) =>
+      Arr.isReadonlyArrayNonEmpty(checked) && checked.some(EventPull.isFinish)
+        ? Effect.succeed(checked)
+        : EventPull.incomplete
+  )
+  return Effect.flatMapEager(logUnknownReason(call, decoded.success), () => answer)
+}
 
 /** A whole answer as the events of a stream. */
 const inOnePiece = (events: Arr.NonEmptyReadonlyArray<CompletionEvent>) =>

@@ -75,7 +75,7 @@ export class ProviderCall implements Dispatcher.DispatchHandler, Deadline {
     this.options = options
     this.silenceMillis = Duration.toMillis(timeouts.silence)
     this.endsAtMillis = now + Duration.toMillis(timeouts.call)
-    this.expiresAtMillis = now + Duration.toMillis(firstByte)
+    this.expiresAtMillis = Math.min(now + Duration.toMillis(firstByte), this.endsAtMillis)
     deadlines.watch(this)
   }
 

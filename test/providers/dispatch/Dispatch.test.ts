@@ -206,6 +206,22 @@ describe("Dispatch.complete", () => {
     }).pipe(Effect.provide(testLayer({ deadline: Duration.millis(150) })))
   )
 
+  it.live("gives up at its deadline when it passes between the targets", () =>
+    Effect.gen(function* () {
+      const fake = yield* FakeTargets
+      const exhausted = yield* Effect.flip(complete(fake.target("first", hangs), fake.target("second", hangs)))
+      assert.deepStrictEqual(trail(exhausted), ["first Transient"])
+      assert.strictEqual(exhausted.last.message, "No provider answered in time.")
+    }).pipe(
+      Effect.provide(
+        testLayer(
+          { deadline: Duration.millis(250) },
+          { ...quick, call: Duration.millis(200), firstByte: Duration.minutes(1) }
+        )
+      )
+    )
+  )
+
   it.live("fails over from a provider that cannot be reached or is not switched on", () =>
     Effect.gen(function* () {
       const fake = yield* FakeTargets
