@@ -11,6 +11,7 @@ import { Cause, ConfigProvider, Console, Effect, Exit, Layer, Logger, References
 import { CliError, Command } from "effect/cli"
 
 import { adminFailureOf } from "./cli/AdminFailure.ts"
+import { budgetCommands } from "./cli/BudgetCommands.ts"
 import { catalogCommand, providersCommand } from "./cli/CatalogCommands.ts"
 import { creditCommands } from "./cli/CreditCommands.ts"
 import { keyCommands } from "./cli/KeyCommands.ts"
@@ -39,6 +40,7 @@ const commands = [
   environmentCommands,
   keyCommands,
   creditCommands,
+  budgetCommands,
   adminKeyCommands,
   webhookCommands,
   auditCommand,

@@ -11,6 +11,7 @@ import type { HttpServer } from "effect/http"
 import { AdminKeys } from "./access/AdminKeys.ts"
 import { ApiKeys } from "./access/ApiKeys.ts"
 import { AuditTrail } from "./access/AuditTrail.ts"
+import { Budgets } from "./access/Budgets.ts"
 import { Organizations } from "./access/Organizations.ts"
 import { Projects } from "./access/Projects.ts"
 import { RateLimits } from "./access/RateLimits.ts"
@@ -89,6 +90,7 @@ export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.
       Layer.provideMerge(ApiKeys.layer),
       Layer.provideMerge(AdminKeys.layer(options)),
       Layer.provide(Projects.layer),
+      Layer.provide(Budgets.layer),
       Layer.provideMerge(Organizations.layer),
       Layer.provide(AuditTrail.layer),
       Layer.provide(RateLimits.layer(options)),

@@ -5,7 +5,7 @@
 import { Data, Effect } from "effect"
 import type { SqlError } from "effect/sql"
 
-type Missing = "organization" | "project" | "environment" | "key" | "webhook" | "delivery"
+type Missing = "organization" | "project" | "environment" | "key" | "budget" | "webhook" | "delivery"
 /** `closed`: the organization of the key is. */
 type Refusal = "unknown" | "expired" | "revoked" | "closed"
 
@@ -14,6 +14,8 @@ export class AccessError extends Data.TaggedError("AccessError")<{
     | { readonly _tag: "InvalidKey"; readonly because: Refusal }
     | { readonly _tag: "NotFound"; readonly what: Missing }
     | { readonly _tag: "NameTaken"; readonly name: string }
+    /** There is a budget of the same subject and period. */
+    | { readonly _tag: "BudgetExists"; readonly period: string }
     | { readonly _tag: "KeyEnded" }
     | { readonly _tag: "WebhookDisabled" }
     | { readonly _tag: "Unavailable"; readonly cause: unknown }
@@ -45,5 +47,15 @@ export const orNameTaken =
     Effect.mapError(effect, (error) =>
       error.reason._tag === "UniqueViolation"
         ? new AccessError({ reason: { _tag: "NameTaken", name } })
+        : accessUnavailable(error)
+    )
+
+/** The same for a statement that creates a budget of a period. */
+export const orBudgetExists =
+  (period: string) =>
+  <A, R>(effect: Effect.Effect<A, SqlError.SqlError, R>): Effect.Effect<A, AccessError, R> =>
+    Effect.mapError(effect, (error) =>
+      error.reason._tag === "UniqueViolation"
+        ? new AccessError({ reason: { _tag: "BudgetExists", period } })
         : accessUnavailable(error)
     )

@@ -21,6 +21,7 @@ import {
   type NewKey
 } from "./ApiKeyTable.ts"
 import { AuditTrail, type Change } from "./AuditTrail.ts"
+import { makeCopyBudgets } from "./Budgets.ts"
 import { generateSecret, makeKeyLookup } from "./Secrets.ts"
 
 /** A key that has just been issued, with its secret. */
@@ -54,6 +55,7 @@ export class ApiKeys extends Context.Service<
       const trail = yield* AuditTrail
       const table = yield* makeApiKeyTable
       const authenticate = yield* makeAuthenticate
+      const copy = yield* makeCopyBudgets
       const generate = Effect.provideService(generateSecret("tg-"), SecureRandom.SecureRandom, random)
 
       const issue: ApiKeys["Service"]["issue"] = Effect.fn("ApiKeys.issue")(function* (key, given) {
@@ -100,11 +102,8 @@ export class ApiKeys extends Context.Service<
             hasEnded(row, now) ? Effect.fail(keyEnded()) : Effect.succeed([sql`expires_at = least(expires_at, ${end})`])
           )
           const issued = yield* table.insert(newKeyLike(rows.before), secret)
-          const change = changeOf("api_key.rotate", rows)
-          return {
-            value: { ...apiKeyOf(issued), secret },
-            change: { ...change, after: { ...change.after, replaced_by: issued.snapshot } }
-          }
+          yield* copy(key.id, apiKeyOf(issued).id)
+          return { value: { ...apiKeyOf(issued), secret }, change: rotationOf(rows, issued) }
         }).pipe(trail.recorded)
       })
 
@@ -130,6 +129,11 @@ const changeOf = (action: string, { after, before }: { readonly after: KeyRow; r
   ...(before && { before: before.snapshot }),
   after: after.snapshot
 })
+
+const rotationOf = (rows: { readonly after: KeyRow; readonly before: KeyRow }, issued: KeyRow): Change => {
+  const change = changeOf("api_key.rotate", rows)
+  return { ...change, after: { ...change.after, replaced_by: issued.snapshot } }
+}
 
 const hasEnded = ({ expires_at, revoked_at }: KeyRow, nowMillis: number): boolean =>
   revoked_at !== null || (expires_at !== null && expires_at.getTime() <= nowMillis)

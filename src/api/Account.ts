@@ -1,6 +1,8 @@
 /** The routes for the holder of an API key: what the key may do, and what its organization can spend. */
 import { Schema } from "effect"
 
+import { budgetPeriods, budgetSubjects } from "../domain/Budget.ts"
+
 const Usd = Schema.String
 
 export const KeyFacts = Schema.Struct({
@@ -24,6 +26,20 @@ export const KeyFacts = Schema.Struct({
     requests_per_minute: Schema.NullOr(Schema.Int),
     tokens_per_minute: Schema.NullOr(Schema.Int)
   }).annotate({ description: "The limits of all keys of the organization together; null: no limit." }),
+  budgets: Schema.Array(
+    Schema.Struct({
+      subject: Schema.Literals(budgetSubjects).annotate({
+        description: "Whether it is a budget of this key alone, or of all keys of its project or its organization."
+      }),
+      period: Schema.Literals(budgetPeriods),
+      time_zone: Schema.String,
+      amount_usd: Usd,
+      spent_usd: Usd,
+      held_usd: Usd.annotate({ description: "What is set aside for requests that are under way." }),
+      left_usd: Usd.annotate({ description: "What is neither spent nor held; negative if the budget was passed." }),
+      renews_at: Schema.NullOr(Schema.Int).annotate({ description: "Seconds since 1970; null: never." })
+    })
+  ).annotate({ description: "The budgets that every request with the key has to keep." }),
   created_at: Schema.Int.annotate({ description: "Seconds since 1970." }),
   expires_at: Schema.NullOr(Schema.Int).annotate({ description: "Seconds since 1970; null: never." })
 }).annotate({ identifier: "Key" })

@@ -47,7 +47,9 @@ export const errorMeanings: { readonly [Code in ErrorCode]: string } = {
   not_found: "There is no such route, model or request.",
   method_not_allowed: "The route exists, but not with this method.",
   request_timeout: "The body stopped arriving or came too slowly. Nothing was charged.",
-  conflict: "The name is taken, the key that was to be replaced is not valid any more, or the webhook is disabled.",
+  conflict:
+    "The name is taken, there is such a budget, the key that was to be replaced is not valid any more, " +
+    "or the webhook is disabled.",
   idempotency_conflict:
     "The `Idempotency-Key` was used with another body, or its answer was charged and cannot be sent again; " +
     "a `payment_id` is booked with another amount.",

@@ -13,6 +13,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { AdminKeys } from "../access/AdminKeys.ts"
 import { ApiKeys } from "../access/ApiKeys.ts"
 import { AuditTrail, CurrentActor } from "../access/AuditTrail.ts"
+import { Budgets } from "../access/Budgets.ts"
 import { Organizations } from "../access/Organizations.ts"
 import { Projects } from "../access/Projects.ts"
 import { Alerts } from "../alerts/Alerts.ts"
@@ -56,6 +57,7 @@ const routes = Layer.unwrap(
         Layer.provide(ApiKeys.layer),
         Layer.provide(AdminKeys.layer(options)),
         Layer.provide(Projects.layer),
+        Layer.provide(Budgets.layer),
         Layer.provide(Organizations.layer),
         Layer.provide(AuditTrail.layer)
       )

@@ -43,6 +43,15 @@ export const openAcme = Effect.fnUntraced(function* ({ json, lines }: Operator) 
     requests_per_minute: 100,
     expires_at: "2099-01-01T00:00:00.000Z"
   })
+  const budget = yield* json("budget", "create", "5", "--period", "month", "--zone", "Europe/Berlin", "--org", "Acme")
+  const id = String(budget["id"])
+  assert.deepInclude(budget, { subject: "organization", amount_usd: "5", time_zone: "Europe/Berlin", left_usd: "5" })
+  assert.deepInclude(yield* json("budget", "set", id, "7.5"), { amount_usd: "7.5", left_usd: "7.5" })
+  assert.deepInclude(yield* json("budget", "show", id), { id, amount_usd: "7.5", spent_usd: "0" })
+  assert.match(
+    (yield* lines("budget", "list", "--org", "Acme"))[1] ?? "",
+    / organization +- +- +month +Europe\/Berlin +7\.5 /
+  )
   const grant = ["credit", "grant", "Acme", "25", "--payment", "inv-17", "--reason", "contract of March"]
   const granted = yield* lines(...grant)
   assert.include(granted, "booked                   true")
@@ -61,6 +70,8 @@ export const closeAcme = Effect.fnUntraced(function* ({ json, lines }: Operator,
   assert.isString((yield* json("key", "revoke", key, "--yes"))["revoked_at"])
   yield* lines("credit", "correct", "Acme", "-0.5", "--payment", "c-1", "--reason", "charged twice")
   const journal = yield* lines("credit", "journal", "Acme")
+  const [budget] = (yield* json("budget", "list", "--org", "Acme"))["data"] as ReadonlyArray<Json>
+  assert.isString((yield* json("budget", "remove", String(budget?.["id"]), "--yes"))["removed_at"])
   const valid = (yield* json("key", "list", "--org", "Acme", "--valid", "true"))["data"] as ReadonlyArray<Json>
   assert.deepStrictEqual(
     valid.map(({ name }) => name),
@@ -75,6 +86,9 @@ export const closeAcme = Effect.fnUntraced(function* ({ json, lines }: Operator,
     trail,
     [
       "organization.close",
+      "budget.remove",
+      "budget.update",
+      "budget.create",
       "credit.correction",
       "api_key.revoke",
       "api_key.rotate",

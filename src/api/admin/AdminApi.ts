@@ -5,6 +5,7 @@
  */
 import { HttpApi } from "effect/http-api"
 
+import { BudgetRoutes } from "./BudgetRoutes.ts"
 import { CreditRoutes } from "./Credit.ts"
 import { ApiKeyRoutes, OperatorRoutes } from "./Keys.ts"
 import { RequestRoutes } from "./RequestRoutes.ts"
@@ -16,6 +17,7 @@ export class AdminApi extends HttpApi.make("admin").add(
   TenantRoutes,
   ApiKeyRoutes,
   CreditRoutes,
+  BudgetRoutes,
   OperatorRoutes,
   UsageRoutes,
   RequestRoutes,

@@ -7,10 +7,12 @@ import { HttpApiBuilder } from "effect/http-api"
 
 import type { ApiKey } from "../../access/ApiKeyRow.ts"
 import { ApiKeys } from "../../access/ApiKeys.ts"
+import { type Budget, Budgets } from "../../access/Budgets.ts"
 import type { KeyFacts } from "../../api/Account.ts"
 import { Api, CurrentCaller } from "../../api/Api.ts"
+import { budgetLeft } from "../../domain/Budget.ts"
 import type { RateLimitNumbers } from "../../domain/Caller.ts"
-import { toUsd } from "../../domain/Money.ts"
+import { picodollars, toUsd } from "../../domain/Money.ts"
 import { CreditLedger } from "../../ledger/CreditLedger.ts"
 import { makeUsageReply } from "../usage/UsageReply.ts"
 
@@ -23,6 +25,7 @@ export const accountHandlersLayer = ({ requestsPerMinute }: AccountOptions) =>
   HttpApiBuilder.group(Api, "account", (handlers) =>
     Effect.gen(function* () {
       const keys = yield* ApiKeys
+      const budgets = yield* Budgets
       const ledger = yield* CreditLedger
       const usageOf = yield* makeUsageReply
       return handlers
@@ -31,7 +34,8 @@ export const accountHandlersLayer = ({ requestsPerMinute }: AccountOptions) =>
           Effect.fnUntraced(function* () {
             const caller = yield* CurrentCaller
             const key = yield* Effect.orDie(keys.get({ id: caller.key, organization: caller.organization }))
-            return keyFacts(key, caller.organizationLimits, requestsPerMinute)
+            const applying = yield* Effect.orDie(budgets.find(caller.budgets ?? []))
+            return keyFacts(key, applying, caller.organizationLimits, requestsPerMinute)
           })
         )
         .handle(
@@ -54,7 +58,23 @@ export const accountHandlersLayer = ({ requestsPerMinute }: AccountOptions) =>
 
 const seconds = (millis: number): number => Math.floor(millis / 1_000)
 
-const keyFacts = (key: ApiKey, limits: RateLimitNumbers | undefined, defaultLimit: number): typeof KeyFacts.Type => ({
+const budgetFacts = (budget: Budget): (typeof KeyFacts.Type)["budgets"][number] => ({
+  subject: budget.subject,
+  period: budget.period,
+  time_zone: budget.timeZone,
+  amount_usd: toUsd(budget.amount),
+  spent_usd: toUsd(budget.spent),
+  held_usd: toUsd(budget.held),
+  left_usd: toUsd(picodollars(budgetLeft(budget))),
+  renews_at: budget.renewsAtMillis === undefined ? null : seconds(budget.renewsAtMillis)
+})
+
+const keyFacts = (
+  key: ApiKey,
+  budgets: ReadonlyArray<Budget>,
+  limits: RateLimitNumbers | undefined,
+  defaultLimit: number
+): typeof KeyFacts.Type => ({
   object: "key",
   id: key.id,
   name: key.name,
@@ -71,6 +91,7 @@ const keyFacts = (key: ApiKey, limits: RateLimitNumbers | undefined, defaultLimi
     requests_per_minute: limits?.requestsPerMinute ?? null,
     tokens_per_minute: limits?.tokensPerMinute ?? null
   },
+  budgets: budgets.map(budgetFacts),
   created_at: seconds(key.createdAtMillis),
   expires_at: key.expiresAtMillis === undefined ? null : seconds(key.expiresAtMillis)
 })

@@ -24,6 +24,8 @@ const ofAccess = ({ reason }: AccessError): Effect.Effect<never, AdminError> => 
       return failed(NotFound.of(`There is no such ${reason.what}`))
     case "NameTaken":
       return failed(ResourceConflict.of(`name: "${reason.name}" is taken`))
+    case "BudgetExists":
+      return failed(ResourceConflict.of(`period: there is such a budget by ${reason.period}; change its amount`))
     case "KeyEnded":
       return failed(ResourceConflict.of("The key is revoked or expired; issue a new one"))
     case "WebhookDisabled":

@@ -2,6 +2,7 @@
 import { Layer } from "effect"
 
 import { requestValidationLayer } from "./AdminAuthorizationLayer.ts"
+import { budgetHandlersLayer } from "./BudgetHandlers.ts"
 import { creditHandlersLayer } from "./CreditHandlers.ts"
 import { keyHandlersLayer } from "./KeyHandlers.ts"
 import { operatorHandlersLayer } from "./OperatorHandlers.ts"
@@ -15,6 +16,7 @@ export const adminHandlersLayer = (options: WebhookOptions) =>
     tenantHandlersLayer,
     keyHandlersLayer,
     creditHandlersLayer,
+    budgetHandlersLayer,
     operatorHandlersLayer,
     usageHandlersLayer,
     requestHandlersLayer,
