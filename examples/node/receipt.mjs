@@ -20,14 +20,20 @@ const receiptOf = async (id, looks = 20) => {
 }
 const receipt = await receiptOf(answer.id)
 
-let picodollars = 0n
+const millionth = (rate) => {
+  const [whole, fraction = ""] = rate.split(".")
+  return BigInt(whole + fraction.padEnd(6, "0"))
+}
+const hour = 3_600_000n
+let sum = 0n
 for (const [bucket, rate] of Object.entries(receipt.picodollars_per_token)) {
-  picodollars += BigInt(receipt.tokens[bucket]) * BigInt(rate)
+  sum += BigInt(receipt.tokens[bucket]) * millionth(rate) * hour
 }
 if (receipt.billed_audio_ms !== null) {
-  const hour = 3_600_000n
-  picodollars += (BigInt(receipt.billed_audio_ms) * BigInt(receipt.picodollars_per_audio_hour) + hour - 1n) / hour
+  sum += BigInt(receipt.billed_audio_ms) * millionth(receipt.picodollars_per_audio_hour)
 }
+const unit = 1_000_000n * hour
+const picodollars = (sum + unit - 1n) / unit
 
 const [whole, fraction = ""] = receipt.cost_usd.split(".")
 const charged = BigInt(whole + fraction.padEnd(12, "0"))

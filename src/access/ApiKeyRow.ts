@@ -38,6 +38,8 @@ export interface CallerRow extends Limits {
   readonly organization_requests_per_minute: number | null
   readonly organization_tokens_per_minute: number | null
   readonly budgets: ReadonlyArray<string> | null
+  /** As JSON. */
+  readonly organization_pricing: string | null
 }
 
 /** What is read of a key to show it to its owner. */
@@ -111,6 +113,7 @@ export const callerOf = (row: CallerRow): AuthenticatedKey => ({
     environment: environmentId(row.environment_id),
     endpoints: setOf(endpointsOf(row)),
     models: setOf(modelsOf(row)),
+    ...(row.organization_pricing !== null && { pricing: row.organization_pricing }),
     requestsPerMinute: row.requests_per_minute ?? undefined,
     ...(row.tokens_per_minute !== null && { tokensPerMinute: row.tokens_per_minute }),
     ...(isOrganizationLimited(row) && {

@@ -11,6 +11,7 @@ import { type OrganizationId, organizationId } from "../domain/Ids.ts"
 import type { JsonObject } from "../domain/JsonObject.ts"
 import { type Picodollars, picodollars } from "../domain/Money.ts"
 import { type Page, type PageRequest, pageOf } from "../domain/Page.ts"
+import type { PricingEntry } from "../domain/PriceEntry.ts"
 import { firstRow } from "../sql/FirstRow.ts"
 import { currentTimestamp } from "../sql/Timestamp.ts"
 import { type AccessError, notFound, orAccessUnavailable } from "./AccessError.ts"
@@ -23,6 +24,8 @@ export interface Organization {
   readonly limits: RateLimitNumbers
   /** Below it the organization is alerted; `undefined` is the threshold of the gateway. */
   readonly lowBalance: Picodollars | undefined
+  /** What it is charged, where that is not what the catalog says. */
+  readonly pricing: PricingEntry | undefined
   readonly createdAtMillis: number
   readonly closedAtMillis: number | undefined
 }
@@ -36,6 +39,8 @@ export interface OrganizationChange {
   readonly tokensPerMinute?: number | null | undefined
   /** `null` goes back to the threshold of the gateway. */
   readonly lowBalance?: Picodollars | null | undefined
+  /** Takes the place of an earlier pricing as a whole; `null` takes it away. */
+  readonly pricing?: PricingEntry | null | undefined
 }
 
 export interface OrganizationFilter {
@@ -52,6 +57,7 @@ interface OrganizationRow {
   readonly requests_per_minute: number | null
   readonly tokens_per_minute: number | null
   readonly low_balance: bigint | null
+  readonly pricing: PricingEntry | null
 }
 
 /** A row with its columns as JSON, for the audit trail. */
@@ -116,13 +122,15 @@ export class Organizations extends Context.Service<
           SELECT *, to_jsonb(organization) AS snapshot FROM organization WHERE id = ${id} FOR UPDATE`)
         if (before === undefined) return yield* notFound("organization")
         const now = yield* currentTimestamp
+        const pricing = givenOr(changed.pricing, before.pricing)
         const after = yield* orAccessUnavailable(sql<ChangedRow>`
           UPDATE organization SET
             name = ${name ?? before.name},
             closed_at = CASE WHEN ${closed ?? before.closed_at !== null} THEN coalesce(closed_at, ${now}) END,
             requests_per_minute = ${givenOr(changed.requestsPerMinute, before.requests_per_minute)}::integer,
             tokens_per_minute = ${givenOr(changed.tokensPerMinute, before.tokens_per_minute)}::integer,
-            low_balance = ${givenOr(changed.lowBalance, before.low_balance)}::bigint
+            low_balance = ${givenOr(changed.lowBalance, before.low_balance)}::bigint,
+            pricing = ${pricing === null ? null : JSON.stringify(pricing)}::text::jsonb
           WHERE id = ${id} RETURNING *, to_jsonb(organization) AS snapshot`).pipe(Effect.flatMap(firstRow))
         const snapshots = { before: before.snapshot, after: after.snapshot }
         return {
@@ -155,6 +163,7 @@ const organizationOf = (row: OrganizationRow): Organization => ({
     tokensPerMinute: row.tokens_per_minute ?? undefined
   },
   lowBalance: row.low_balance === null ? undefined : picodollars(row.low_balance),
+  pricing: row.pricing ?? undefined,
   createdAtMillis: row.created_at.getTime(),
   closedAtMillis: row.closed_at?.getTime()
 })

@@ -1,7 +1,7 @@
 /**
  * The answer of `GET /v1/generations/{id}`: the receipt of one request. The charge can be recomputed from it: the sum
  * of the tokens in each bucket times their rate. Audio that is billed by time costs its milliseconds times the rate per
- * hour, divided by 3,600,000 and rounded up to a whole picodollar.
+ * hour, divided by 3,600,000. The sum is rounded up to a whole picodollar.
  */
 import { Schema } from "effect"
 
@@ -62,7 +62,8 @@ export const Generation = Schema.Struct({
     })
   ),
   picodollars_per_token: Schema.NullOr(Schema.Record(Schema.String, Schema.String)).annotateKey({
-    description: "The rates, by kind of token. A picodollar is a millionth of a millionth of a dollar."
+    description:
+      "The rates, by kind of token, with up to six decimals. A picodollar is a millionth of a millionth of a dollar."
   }),
   billed_audio_ms: Schema.NullOr(Schema.Int).annotateKey({ description: "Audio that is billed by time." }),
   picodollars_per_audio_hour: Schema.NullOr(Schema.String),

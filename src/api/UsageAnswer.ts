@@ -59,9 +59,25 @@ export const UsageBucket = Schema.Struct({
   cost_usd: Schema.String.annotate({ description: "USD as an exact decimal." })
 }).annotate({ identifier: "Usage" })
 
-export const UsageList = Schema.Struct({
-  object: Schema.Literal("list"),
-  data: Schema.Array(UsageBucket).annotate({ description: "In order of time, then of cost, the dearest first." }),
-  from: Time,
-  to: Time
-}).annotate({ identifier: "UsageList" })
+const usageListOf = <S extends Schema.Top>(bucket: S) =>
+  Schema.Struct({
+    object: Schema.Literal("list"),
+    data: Schema.Array(bucket).annotate({ description: "In order of time, then of cost, the dearest first." }),
+    from: Time,
+    to: Time
+  })
+
+export const UsageList = usageListOf(UsageBucket).annotate({ identifier: "UsageList" })
+
+/** What only operators see of usage. */
+export const AdminUsageBucket = Schema.Struct({
+  ...UsageBucket.fields,
+  provider_cost_usd: Schema.String.annotate({
+    description: "What the providers bill, as far as that is known: USD as an exact decimal."
+  }),
+  margin_usd: Schema.String.annotate({
+    description: "`cost_usd`, which is what was charged, minus `provider_cost_usd`. It may be negative."
+  })
+}).annotate({ identifier: "AdminUsage" })
+
+export const AdminUsageList = usageListOf(AdminUsageBucket).annotate({ identifier: "AdminUsageList" })

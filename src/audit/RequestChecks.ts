@@ -6,11 +6,11 @@
  * A receipt that shows no charge is that of a try that failed. Another try of the same request, under the same
  * Idempotency-Key, may have been charged, and then the charge explains itself.
  */
-import { billedMillis, costOf, type Price, type Rates, ratesFor } from "../catalog/Price.ts"
+import { billedMillis, costOf, type Price } from "../catalog/Price.ts"
 import type { OrganizationId, RequestId } from "../domain/Ids.ts"
 import { type Picodollars, zero } from "../domain/Money.ts"
-import { promptTokens } from "../domain/Usage.ts"
 import { chargeForDelivered } from "../ledger/Pricing.ts"
+import { priceUnder, providerCostOf, statedRates } from "../receipts/ChargedReceipt.ts"
 import type { ChargeFacts, Receipt } from "../receipts/Receipt.ts"
 
 /**
@@ -25,6 +25,7 @@ export const checks = {
   unreadable_receipt: "a receipt cannot be read",
   unknown_price: "no readable price is stored for the catalog version and endpoint of a receipt or charge",
   charge_facts: "a charge is not the cost of what is stored with it, at the price in force",
+  provider_cost: "the provider's cost is not that of the stored usage at the price of the provider",
   receipt_rates: "a receipt's rates are not those that were in force",
   receipt_time: "the time billed on a receipt is not the length of its audio under the price in force",
   receipt_cost: "a receipt's cost is not the cost of its usage at the price in force",
@@ -53,7 +54,7 @@ export interface BookedCharge {
   readonly amount: Picodollars
   /** What it was computed from; `none` in entries of earlier versions. */
   readonly facts: ChargeFacts | "none" | "unreadable"
-  /** The price that was in force, if one is stored and the facts name one. */
+  /** The price of the provider that was in force, if one is stored and the facts name one. */
   readonly price: Price | undefined
 }
 
@@ -63,7 +64,7 @@ export interface RequestRecords {
   /** The organization of the receipt; `undefined` without one. */
   readonly organization: OrganizationId | undefined
   readonly receipt: Receipt | "none" | "unreadable"
-  /** The price that was in force, if one is stored and the receipt names one. */
+  /** The price of the provider that was in force, if one is stored and the receipt names one. */
   readonly price: Price | undefined
   readonly charges: ReadonlyArray<BookedCharge>
   /** The organization of each open hold. */
@@ -87,15 +88,31 @@ export const checkRequest = (records: RequestRecords): ReadonlyArray<Finding> =>
 }
 
 /** Recomputes a charge from its facts. */
-const chargeFaults = ({ amount, facts, price }: BookedCharge): ReadonlyArray<Fault> => {
+const chargeFaults = ({ amount, facts, price: providerPrice }: BookedCharge): ReadonlyArray<Fault> => {
   if (facts === "none") return []
   if (facts === "unreadable") return [{ check: "charge_facts", expected: "readable facts" }]
-  if (price === undefined) return [{ check: "unknown_price", found: priceNameOf(facts) }]
+  if (providerPrice === undefined) return [{ check: "unknown_price", found: priceNameOf(facts) }]
+  const price = priceUnder(providerPrice, facts.rule)
+  if (price === undefined) return [{ check: "charge_facts", expected: "a rule that fits the price in force" }]
   const time = billedMillis(price, facts.audio?.millis ?? 0)
   if (time !== facts.usage.audioMillis)
     return [{ check: "charge_facts", expected: formatMillis(time), found: formatMillis(facts.usage.audioMillis) }]
   const cost = costOfUsage(price, facts)
-  return cost === amount ? [] : [{ check: "charge_facts", expected: String(cost), found: String(amount) }]
+  const charged: ReadonlyArray<Fault> =
+    cost === amount ? [] : [{ check: "charge_facts", expected: String(cost), found: String(amount) }]
+  return [...charged, ...providerCostFaults(providerPrice, facts)]
+}
+
+/** Recomputes what the provider bills. Earlier versions did not store it, and had no rule to charge anything else. */
+const providerCostFaults = (
+  providerPrice: Price,
+  { audio, providerCost, rule, usage }: Pick<ChargeFacts, "audio" | "providerCost" | "rule" | "usage">
+): ReadonlyArray<Fault> => {
+  if (providerCost === undefined && rule === undefined) return []
+  const expected = providerCostOf(providerPrice, usage, audio)
+  return expected === providerCost
+    ? []
+    : [{ check: "provider_cost", expected: String(expected), found: String(providerCost ?? "none") }]
 }
 
 /** What this usage costs, depending on who ended the request. */
@@ -106,17 +123,22 @@ const costOfUsage = (
   outcome === "client_left" ? chargeForDelivered({ price, held, delivered: usage }) : costOf(price, usage)
 
 /** Compares the usage, the rates and the cost on the receipt with the price in force. */
-function* receiptFaults({ price, receipt }: RequestRecords): Generator<Fault> {
+function* receiptFaults({ price: providerPrice, receipt }: RequestRecords): Generator<Fault> {
   if (receipt === "none") return
   if (receipt === "unreadable") return yield { check: "unreadable_receipt" }
-  const { cost, usage } = receipt
+  const { cost, unchargedUsage, usage } = receipt
   if (usage === undefined) {
     if (cost !== zero) yield { check: "receipt_cost", expected: "0", found: String(cost) }
-    return
+    if (unchargedUsage === undefined) return
+    if (providerPrice === undefined) return yield { check: "unknown_price", found: priceNameOf(receipt) }
+    return yield* providerCostFaults(providerPrice, { ...receipt, usage: unchargedUsage })
   }
-  if (price === undefined) return yield { check: "unknown_price", found: priceNameOf(receipt) }
-  const expectedRates = formatRates(ratesFor(price, promptTokens(usage)))
-  const receiptRates = formatRates(receipt.rates ?? {})
+  const price = providerPrice && priceUnder(providerPrice, receipt.rule)
+  if (providerPrice === undefined || price === undefined)
+    return yield { check: "unknown_price", found: priceNameOf(receipt) }
+  yield* providerCostFaults(providerPrice, { ...receipt, usage })
+  const expectedRates = formatRates(statedRates(price, usage))
+  const receiptRates = formatRates(receipt)
   if (expectedRates !== receiptRates) yield { check: "receipt_rates", expected: expectedRates, found: receiptRates }
   const time = billedMillis(price, receipt.audio?.millis ?? 0)
   if (time !== usage.audioMillis)
@@ -152,8 +174,8 @@ const priceNameOf = ({ catalogVersion, served }: Pick<Receipt, "catalogVersion" 
 const formatMillis = (millis: number | undefined): string => (millis === undefined ? "none" : `${millis} ms`)
 
 /** Rates as text that is equal for equal rates. */
-const formatRates = (rates: { readonly [bucket: string]: Picodollars } | Rates): string =>
+const formatRates = ({ rateDivisor, rates = {} }: Pick<Receipt, "rateDivisor" | "rates">): string =>
   Object.entries(rates)
-    .map(([bucket, rate]) => `${bucket} ${rate}`)
+    .map(([bucket, rate]) => `${bucket} ${rate}${rateDivisor === undefined ? "" : `/${rateDivisor}`}`)
     .sort()
     .join(", ")

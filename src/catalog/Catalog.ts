@@ -13,13 +13,8 @@ import { type CatalogData, mergeCatalogFiles } from "./CatalogData.ts"
 import { type CatalogError, catalogFault, catalogFileFromJson } from "./CatalogFile.ts"
 import type { Model } from "./Model.ts"
 import { modelAliases } from "./ModelAliases.ts"
+import type { Offer } from "./Offer.ts"
 import type { ProviderAccount, Provider } from "./Provider.ts"
-
-export type ModelLookup =
-  | { readonly _tag: "Served"; readonly model: Model }
-  /** In the catalog, but none of its providers is switched on. Setting one of `variables` would switch one on. */
-  | { readonly _tag: "Unserved"; readonly variables: ReadonlyArray<string> }
-  | { readonly _tag: "Unknown" }
 
 export interface CatalogSources<E = never> {
   /** The text of the operator's file, which adds to the shipped catalog or replaces its entries by id. */
@@ -30,13 +25,9 @@ export interface CatalogSources<E = never> {
 
 export class Catalog extends Context.Service<
   Catalog,
-  {
+  Offer & {
     /** Identifies the models and prices in use: the first 12 hex digits of a SHA-256 of the merged data. */
     readonly version: string
-    /** The models with at least one endpoint whose provider is switched on, by id. They have only those endpoints. */
-    readonly models: ReadonlyArray<Model>
-    /** By id, or by a name under which other services offer a model. */
-    readonly lookup: (name: string) => ModelLookup
     /** `undefined` when the provider is switched off. */
     readonly account: (provider: ProviderId) => ProviderAccount | undefined
     /** The ids of all models of the catalog, served or not. */

@@ -11,10 +11,12 @@ import {
   type CatalogFile,
   type CatalogResult,
   catalogFault,
+  type ChargesEntry,
   type ModelEntry,
   type ProviderEntry,
   type TranscriptionModelEntry
 } from "./CatalogFile.ts"
+import { chargedByCatalog } from "./ChargeRules.ts"
 import { type EndpointList, endpointsOf, type ProvidersById } from "./EndpointsFromFile.ts"
 import { type Model, perAxis, type Profile } from "./Model.ts"
 import type { Provider } from "./Provider.ts"
@@ -46,8 +48,17 @@ export const mergeCatalogFiles = (files: ReadonlyArray<CatalogFile>): CatalogRes
         models.set(entry.id, yield* ofOneKind(models, yield* transcriptionModelOf(entry, path, providers), path))
       }
     }
-    return { providers, models }
+    const charge = files.map((file) => file.charge ?? {}).reduce(mergedCharges, {})
+    return { providers, models: yield* chargedByCatalog(models, providers, charge) }
   })
+
+/** A rule of a later file replaces the earlier one for the same model or provider, or for all. */
+const mergedCharges = (earlier: ChargesEntry, later: ChargesEntry): ChargesEntry => ({
+  ...earlier,
+  ...later,
+  providers: { ...earlier.providers, ...later.providers },
+  models: { ...earlier.models, ...later.models }
+})
 
 /** `entries`, or a fault when two of them have the same id. */
 const distinct = <Entry extends { readonly id: string }>(

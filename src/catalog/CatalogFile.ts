@@ -2,8 +2,8 @@
  * The JSON form of the catalog. The shipped `catalog.json` and the operator's `CATALOG_FILE` have the same schema.
  *
  * Unknown fields are refused everywhere, because a misspelled `cache_reed` that was ignored would bill wrong amounts
- * for months. Prices are decimals in USD, per million tokens or per hour of audio. They are validated as text and never
- * go through floating-point arithmetic. An endpoint without a price is refused; a free one has the price 0.
+ * for months. `PriceEntry` describes how prices are written. An endpoint without a price is refused; a free one has the
+ * price 0.
  *
  *     { "providers": [{ "id": "acme", "protocol": "openai-chat", "base_url": "https://api.acme.dev/v1" }],
  *       "models": [{ "id": "acme-1", "context_window": 131072, "max_output": 16384,
@@ -14,6 +14,14 @@
  */
 import { Data, Result, Schema, SchemaIssue } from "effect"
 
+import {
+  ChargeEntry,
+  ChargeFactor,
+  HourlyRate,
+  MinimumAudioSeconds,
+  PriceEntry,
+  TokenNumber
+} from "../domain/PriceEntry.ts"
 import { axes, chatProtocolNames, endpointFeatures, modelEfforts, perAxis } from "./Model.ts"
 import { dialectNames } from "./Provider.ts"
 
@@ -29,44 +37,6 @@ export type CatalogResult<A> = Result.Result<A, CatalogError>
 export const catalogFault = (path: string, rule: string): CatalogError =>
   new CatalogError({ path, message: path === "" ? rule : `${path}: ${rule}` })
 
-/** A decimal price as text. A JSON number of this size converts to exactly the text that it was written as. */
-export const decimalPrice = /^(\d{1,6})(?:\.(\d{1,6}))?$/
-
-const rateOf = (unit: string) =>
-  Schema.Union([Schema.Finite, Schema.String]).check(
-    Schema.makeFilter((rate) => decimalPrice.test(String(rate)), {
-      expected: `USD per ${unit}, not negative, with at most six decimals`
-    })
-  )
-
-const Rate = rateOf("million tokens")
-
-const rateFields = {
-  input: Rate,
-  output: Rate,
-  cache_read: Schema.optionalKey(Rate).annotateKey({ description: "Reading from a cache. Default: `input`." }),
-  cache_write: Schema.optionalKey(Rate).annotateKey({
-    description: "Writing to a cache that lives five minutes. Default: `input`."
-  }),
-  cache_write_1h: Schema.optionalKey(Rate).annotateKey({
-    description: "Writing to a cache that lives an hour. Default: `cache_write`."
-  }),
-  audio_input: Schema.optionalKey(Rate).annotateKey({ description: "Audio in the prompt. Default: `input`." })
-}
-
-/** A number of tokens. The upper bound keeps sums well within the integers that a double represents exactly. */
-const Tokens = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000_000 }))
-
-export const PriceEntry = Schema.Struct({
-  ...rateFields,
-  tiers: Schema.optionalKey(Schema.Array(Schema.Struct({ above_prompt_tokens: Tokens, ...rateFields }))).annotateKey({
-    description:
-      "Rates for the whole request once its prompt is larger than the threshold, in ascending order. A rate that a " +
-      "tier leaves out has the same default as outside, taken from the tier's own rates."
-  })
-}).annotate({ description: "USD per million tokens, as a number or a string with at most six decimals." })
-export type PriceEntry = typeof PriceEntry.Type
-
 const EndpointEntry = Schema.Struct({
   provider: Schema.String,
   upstream: Schema.optionalKey(Schema.NonEmptyString).annotateKey({
@@ -76,8 +46,8 @@ const EndpointEntry = Schema.Struct({
     description: "Default: the provider's."
   }),
   price_usd_per_mtok: PriceEntry,
-  context_window: Schema.optionalKey(Tokens).annotateKey({ description: "Where it differs from the model's." }),
-  max_output: Schema.optionalKey(Tokens).annotateKey({ description: "Where it differs from the model's." }),
+  context_window: Schema.optionalKey(TokenNumber).annotateKey({ description: "Where it differs from the model's." }),
+  max_output: Schema.optionalKey(TokenNumber).annotateKey({ description: "Where it differs from the model's." }),
   structured_output: Schema.optionalKey(Schema.Boolean).annotateKey({
     description: "It enforces a JSON Schema. Default: the model's."
   }),
@@ -112,7 +82,7 @@ const ProfileEstimate = Schema.Struct({
 const ReasoningEntry = Schema.Struct({
   support: Schema.Literals(["none", "optional", "always"]),
   efforts: Schema.optionalKey(Schema.Array(Schema.Literals(modelEfforts.filter((effort) => effort !== "none")))),
-  budget_tokens: Schema.optionalKey(Schema.Struct({ min: Tokens, max: Tokens }))
+  budget_tokens: Schema.optionalKey(Schema.Struct({ min: TokenNumber, max: TokenNumber }))
 })
 
 const commonModelFields = {
@@ -123,8 +93,8 @@ const commonModelFields = {
 
 const ModelEntry = Schema.Struct({
   ...commonModelFields,
-  context_window: Tokens.annotateKey({ description: "Prompt plus output, in tokens." }),
-  max_output: Tokens,
+  context_window: TokenNumber.annotateKey({ description: "Prompt plus output, in tokens." }),
+  max_output: TokenNumber,
   input: Schema.optionalKey(Schema.Array(Schema.Literals(["text", "image", "audio"]))).annotateKey({
     description: "The modalities it accepts. Text is always accepted. Default: text alone."
   }),
@@ -160,28 +130,25 @@ const ModelEntry = Schema.Struct({
 })
 export type ModelEntry = typeof ModelEntry.Type
 
-/** Ten minutes, far above the minimum of any provider. */
-const minimumAudioSecondsMax = 600
-
 /** Has exactly one of the two prices, which is checked when the catalog files are merged. */
 const TranscriptionEndpointEntry = Schema.Struct({
   provider: EndpointEntry.fields.provider,
   upstream: EndpointEntry.fields.upstream,
   price_usd_per_mtok: Schema.optionalKey(PriceEntry).annotateKey({ description: "For a model priced by the token." }),
-  price_usd_per_audio_hour: Schema.optionalKey(rateOf("hour of audio")).annotateKey({
+  price_usd_per_audio_hour: Schema.optionalKey(HourlyRate).annotateKey({
     description: "For a model priced by the hour. 0 for a server that you run yourself."
   }),
-  minimum_audio_seconds: Schema.optionalKey(
-    Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: minimumAudioSecondsMax }))
-  ).annotateKey({ description: "Shorter audio is billed as if it were this long. Only with a price by the hour." }),
+  minimum_audio_seconds: Schema.optionalKey(MinimumAudioSeconds).annotateKey({
+    description: "Shorter audio is billed as if it were this long. Only with a price by the hour."
+  }),
   context_window: EndpointEntry.fields.context_window,
   max_output: EndpointEntry.fields.max_output
 })
 
 const TranscriptionModelEntry = Schema.Struct({
   ...commonModelFields,
-  context_window: Schema.optionalKey(Tokens).annotateKey({ description: "Default: 131072." }),
-  max_output: Schema.optionalKey(Tokens).annotateKey({ description: "Default: `context_window`." }),
+  context_window: Schema.optionalKey(TokenNumber).annotateKey({ description: "Default: 131072." }),
+  max_output: Schema.optionalKey(TokenNumber).annotateKey({ description: "Default: `context_window`." }),
   endpoints: Schema.NonEmptyArray(TranscriptionEndpointEntry).annotateKey({ description: "In order of preference." }),
   price_source: Schema.optionalKey(Schema.String).annotateKey({
     description: "The source of the prices, and how they were chosen where sources differ."
@@ -216,8 +183,20 @@ const ProviderEntry = Schema.Struct({
 })
 export type ProviderEntry = typeof ProviderEntry.Type
 
-/** An operator's file may leave out any of the lists. */
+const ChargesEntry = Schema.Struct({
+  factor: Schema.optionalKey(ChargeFactor),
+  providers: Schema.optionalKey(Schema.Record(Schema.String, Schema.Struct({ factor: ChargeFactor }))),
+  models: Schema.optionalKey(Schema.Record(Schema.String, ChargeEntry))
+}).annotate({
+  description:
+    "What is charged, where that is not what the providers bill: for all models, by provider or by model, of which " +
+    "the last that applies is used."
+})
+export type ChargesEntry = typeof ChargesEntry.Type
+
+/** An operator's file may leave out any of the members. */
 export const CatalogFile = Schema.Struct({
+  charge: Schema.optionalKey(ChargesEntry),
   providers: Schema.optionalKey(Schema.Array(ProviderEntry)),
   models: Schema.optionalKey(Schema.Array(ModelEntry)),
   transcription_models: Schema.optionalKey(Schema.Array(TranscriptionModelEntry)).annotateKey({

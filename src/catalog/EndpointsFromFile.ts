@@ -73,7 +73,7 @@ const endpointOf = (
     }
     const protocol = model.protocol ?? entry.protocol ?? provider.protocol
     const price = yield* priceOf(entry, path)
-    if (worstCost(price, { contextWindow, maxOutputTokens }) > maxRequestCost) {
+    if (isAbsurd(price, { contextWindow, maxOutputTokens })) {
       return yield* Result.fail(catalogFault(path, "prices one request at more than 100,000 USD, which is a mistake"))
     }
     return {
@@ -99,7 +99,11 @@ const maxRequestCost = 100_000_000_000_000_000n
 /** No upload is longer, in hours: 25 MB at the lowest rate of speech codecs. */
 const maxAudioHours = 24n
 
-/** What the largest request costs, all of it at the highest rate of any tier. */
+/** True for a price at which the largest request to an endpoint would cost more than any can. */
+export const isAbsurd = (price: Price, limits: Pick<Endpoint, "contextWindow" | "maxOutputTokens">): boolean =>
+  worstCost(price, limits) > maxRequestCost * (price.divisor ?? 1n)
+
+/** What the largest request costs before any divisor, all of it at the highest rate of any tier. */
 const worstCost = (
   { rates, tiers }: Price,
   { contextWindow, maxOutputTokens }: Pick<Endpoint, "contextWindow" | "maxOutputTokens">

@@ -3,6 +3,7 @@
  * in and with prices in picodollars. `CatalogFile` is the JSON form, and `CatalogData` turns it into this one.
  */
 import type { EndpointId, ModelId, ProviderId } from "../domain/Ids.ts"
+import type { ChargeRule } from "../domain/PriceEntry.ts"
 import { answerTokens, hasBudgetIn, hasLevelIn, type ReasoningTier } from "../domain/Reasoning.ts"
 import type { Price } from "./Price.ts"
 
@@ -73,7 +74,10 @@ export interface Endpoint {
   /** The name of the model at this provider. */
   readonly upstream: string
   readonly protocol: ProtocolName
+  /** What is charged. */
   readonly price: Price
+  /** What the provider bills, and the rule that `price` comes from; absent where the provider's price is charged. */
+  readonly charge?: { readonly providerPrice: Price; readonly rule: ChargeRule }
   /** Prompt plus output, in tokens. */
   readonly contextWindow: number
   readonly maxOutputTokens: number

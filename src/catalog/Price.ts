@@ -7,7 +7,7 @@
 import { type Picodollars, picodollars } from "../domain/Money.ts"
 import { promptTokens, type Usage } from "../domain/Usage.ts"
 
-/** Picodollars per token for each bucket, and per hour. Reasoning tokens are billed as output. */
+/** Picodollars per token for each bucket, and per hour, before any divisor. Reasoning tokens are billed as output. */
 export interface Rates {
   readonly input: Picodollars
   readonly cacheRead: Picodollars
@@ -31,13 +31,18 @@ export interface Price {
   readonly tiers: ReadonlyArray<PriceTier>
   /** Shorter audio is billed as if it were this long. Only for prices by the hour. */
   readonly minimumAudioMillis?: number
+  /**
+   * The rates are divided by this, which a factor with decimals can ask for: it divides a million. Absent where they
+   * are whole picodollars.
+   */
+  readonly divisor?: bigint
 }
 
 /** The rates that apply to a prompt of this size. */
 export const ratesFor = (price: Price, totalPromptTokens: number): Rates =>
   price.tiers.findLast((tier) => totalPromptTokens > tier.abovePromptTokens)?.rates ?? price.rates
 
-/** The exact cost of `usage`. */
+/** The cost of `usage`: exact, and rounded once and up where it is not a whole number of picodollars. */
 export const costOf = (price: Price, usage: Usage): Picodollars => {
   const rates = ratesFor(price, promptTokens(usage))
   const tokens =
@@ -47,9 +52,10 @@ export const costOf = (price: Price, usage: Usage): Picodollars => {
     BigInt(usage.cacheWrite1h) * rates.cacheWrite1h +
     BigInt(usage.audioInput) * rates.audioInput +
     BigInt(usage.output) * rates.output
+  const { divisor = 1n } = price
   const { audioMillis } = usage
-  if (audioMillis === undefined || rates.audioHour === undefined) return picodollars(tokens)
-  return picodollars(tokens + timeCost(audioMillis, rates.audioHour))
+  if (audioMillis === undefined || rates.audioHour === undefined) return roundedUp(tokens, divisor)
+  return roundedUp(tokens * millisPerHour + BigInt(audioMillis) * rates.audioHour, millisPerHour * divisor)
 }
 
 /** How many milliseconds are billed for audio of this length; `undefined` if the price is by the token. */
@@ -59,5 +65,12 @@ export const billedMillis = ({ minimumAudioMillis = 0, rates }: Price, millis: n
 const millisPerHour = 3_600_000n
 
 /** The only division in a charge, and therefore the only rounding: up, by less than a picodollar. */
-const timeCost = (millis: number, perHour: Picodollars): bigint =>
-  (BigInt(millis) * perHour + millisPerHour - 1n) / millisPerHour
+const roundedUp = (amount: bigint, divisor: bigint): Picodollars =>
+  picodollars(divisor === 1n ? amount : (amount + divisor - 1n) / divisor)
+
+/** The same usage as it is billed under another price: only the time of audio depends on it. */
+export const usageUnder = (price: Price, usage: Usage, millis: number): Usage => {
+  const { audioMillis: _other, ...tokens } = usage
+  const audioMillis = billedMillis(price, millis)
+  return audioMillis === undefined ? tokens : { ...tokens, audioMillis }
+}

@@ -5,7 +5,8 @@
 import { Result } from "effect"
 
 import { type Picodollars, picodollars } from "../domain/Money.ts"
-import { type CatalogResult, decimalPrice, catalogFault, type PriceEntry } from "./CatalogFile.ts"
+import { decimalPrice, type PriceEntry } from "../domain/PriceEntry.ts"
+import { type CatalogResult, catalogFault } from "./CatalogFile.ts"
 import type { Price, Rates } from "./Price.ts"
 
 /** The fields of an endpoint entry that define its price. */

@@ -1,8 +1,9 @@
 /** `tollgate org`: organizations, to which credit belongs. */
-import { Console, Effect } from "effect"
+import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 
 import type { OrganizationId } from "../domain/Ids.ts"
+import type { PricingEntry } from "../domain/PriceEntry.ts"
 import { AdminClient } from "./AdminClient.ts"
 import {
   adminCommandLayer,
@@ -14,6 +15,7 @@ import {
   responseMode,
   yes
 } from "./AdminCommand.ts"
+import { Refused } from "./AdminFailure.ts"
 import { organizationOf } from "./AdminNames.ts"
 import { pageFlags, printAnswer, printList, printObject } from "./AdminOutput.ts"
 
@@ -89,7 +91,7 @@ const firstKey = Effect.fnUntraced(function* (organization: OrganizationId) {
 /** Changes an organization and prints it. */
 const changed = Effect.fnUntraced(function* (
   organization: string,
-  payload: { readonly name?: string; readonly closed?: boolean }
+  payload: { readonly name?: string; readonly closed?: boolean; readonly pricing?: PricingEntry | null }
 ) {
   const { tenants } = yield* AdminClient
   const id = yield* organizationOf(organization)
@@ -113,9 +115,47 @@ const reopen = Command.make("reopen", { organization }, ({ organization }) =>
   changed(organization, { closed: false })
 ).pipe(Command.withDescription("Make the keys of a closed organization valid again."))
 
+const modelFactors = Flag.String("model").pipe(
+  Flag.withMetavar("MODEL=FACTOR"),
+  Flag.withDescription("A factor for one model, which comes before the other. Can be given several times."),
+  Flag.atLeast(0)
+)
+
+const pricingFlags = {
+  factor: Flag.String("factor").pipe(
+    Flag.withDescription('What it is charged, as a multiple of what the providers bill, such as "1.25".'),
+    Flag.optional
+  ),
+  model: modelFactors,
+  clear: Flag.Boolean("clear").pipe(
+    Flag.withDescription("Charge it what the catalog says again."),
+    Flag.withDefault(false)
+  )
+} as const
+
+/** The pricing that the flags say, as a whole; `null` takes it away. The factors themselves are checked by the API. */
+const pricingOf = ({ clear, factor, model }: Command.Command.Config.Infer<typeof pricingFlags>) => {
+  const isGiven = Option.isSome(factor) || model.length > 0
+  if (clear === isGiven) return Effect.fail(new Refused({ message: "Give --factor or --model, or else --clear" }))
+  if (clear) return Effect.succeed(null)
+  const models = model.map((text) => {
+    const end = text.lastIndexOf("=")
+    return [text.slice(0, end), { factor: text.slice(end + 1) }] as const
+  })
+  return Effect.succeed({ ...given({ factor }), ...(models.length > 0 && { models: Object.fromEntries(models) }) })
+}
+
+const pricing = Command.make(
+  "pricing",
+  { organization, ...pricingFlags },
+  Effect.fn(function* ({ organization, ...flags }) {
+    yield* changed(organization, { pricing: yield* pricingOf(flags) })
+  })
+).pipe(Command.withDescription("Set what an organization is charged. It takes the place of an earlier pricing."))
+
 export const organizationCommands = Command.make("org").pipe(
   Command.withSharedFlags(adminFlags),
   Command.withDescription("Organizations, to which credit belongs"),
-  Command.withSubcommands([list, get, create, rename, close, reopen]),
+  Command.withSubcommands([list, get, create, rename, pricing, close, reopen]),
   Command.provide(adminCommandLayer)
 )

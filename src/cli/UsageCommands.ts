@@ -67,7 +67,15 @@ const groupsOf = Effect.fnUntraced(function* (text: string) {
   return groups
 })
 
-const sums = ["requests", "input_tokens", "cache_read_tokens", "output_tokens", "audio_seconds", "cost_usd"]
+const sums = [
+  "requests",
+  "input_tokens",
+  "cache_read_tokens",
+  "output_tokens",
+  "audio_seconds",
+  "margin_usd",
+  "cost_usd"
+]
 
 const groupsOfFlag = Option.match({
   onNone: () => Effect.succeed<ReadonlyArray<UsageDimension>>([]),

@@ -21,6 +21,8 @@ export interface Caller {
   readonly endpoints: ReadonlySet<EndpointName> | undefined
   /** `undefined` allows every model. */
   readonly models: ReadonlySet<ModelId> | undefined
+  /** What the organization is charged, as JSON. Absent where that is what the catalog says. */
+  readonly pricing?: string
   /** `undefined` means that the gateway's default applies. */
   readonly requestsPerMinute: number | undefined
   /** Of prompts and answers. Absent where there is no limit. */

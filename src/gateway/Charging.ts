@@ -14,7 +14,8 @@ import { counterOf } from "../observability/MetricSeries.ts"
 import { metricTable } from "../observability/MetricTable.ts"
 import type { ChargeFacts } from "../receipts/Receipt.ts"
 import { encodeChargeFacts, readChargeFacts } from "../receipts/StoredReceipt.ts"
-import { type ReceiptDraft, withoutCharge } from "./ReceiptDraft.ts"
+import type { ReceiptDraft } from "./ReceiptDraft.ts"
+import { withoutCharge } from "./ReceiptParts.ts"
 
 /** What a request is charged, in the end. */
 export interface ChargedUsage {

@@ -11,6 +11,7 @@ import { Array as Arr, Clock, Context, Effect, Layer, Option } from "effect"
 import * as Errors from "../api/Errors.ts"
 import { Catalog } from "../catalog/Catalog.ts"
 import type { Model } from "../catalog/Model.ts"
+import { makeOffers, type Offer } from "../catalog/Offer.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { ModelId } from "../domain/Ids.ts"
 import { isOptOut } from "../domain/Reasoning.ts"
@@ -58,6 +59,12 @@ export interface TargetChoice {
 /** Further candidates are left out, because the attempt budget would be used up before their turn. */
 const maxModels = 6
 
+/** The models as the caller is offered them, and what chooses among them. */
+interface Offered {
+  readonly offer: Offer
+  readonly router: Router["Service"]
+}
+
 export class ChooseTargets extends Context.Service<
   ChooseTargets,
   {
@@ -74,31 +81,16 @@ export class ChooseTargets extends Context.Service<
       const catalog = yield* Catalog
       const router = yield* Router
       const pins = yield* SessionPins
-      const services = { catalog, router }
+      const offerAt = makeOffers(catalog)
 
-      const directTargets = Effect.fnUntraced(function* (name: string, routing: RoutingRequest) {
-        const model = yield* namedModel(catalog, name)
-        if (model.kind === "transcription") {
-          return yield* Errors.InvalidModel.of(`model: ${model.id} is for /v1/audio/transcriptions`)
-        }
-        if (routing.allowed?.has(model.id) === false) {
-          return yield* Errors.ModelNotAllowed.of(`This API key may not use ${model.id}`)
-        }
-        // Whether the prompt fits and which effort is allowed is left to the provider, which knows better than the
-        // catalog.
-        const exclusion = router.exclusionOf(model, withoutTier({ ...routing, promptTokens: 0 }))
-        if (exclusion !== undefined) return yield* Errors.InvalidRequest.of(`${model.id} ${exclusionText[exclusion]}`)
-        return servingTargets([model], requirementsOf(routing))
-      })
-
-      const routedTargets = Effect.fnUntraced(function* (call: ChatCall, routing: RoutingRequest) {
+      const routedTargets = Effect.fnUntraced(function* (call: ChatCall, offered: Offered, routing: RoutingRequest) {
         const startedAt = yield* Clock.currentTimeNanos
         const session =
           routing.request.sessionId === undefined
             ? undefined
             : { organization: call.caller.organization, session: routing.request.sessionId }
         const pin = session === undefined ? undefined : Option.getOrUndefined(yield* pins.use(session))
-        const pinned = pin && pinnedModel(services, pin.model, routing)
+        const pinned = pin && pinnedModel(offered, pin.model, routing)
         const ranking = router.rank(routing)
         const first = pinned ?? ranking.candidates[0]?.model
         if (first === undefined) return yield* noEligibleModel(ranking)
@@ -108,7 +100,7 @@ export class ChooseTargets extends Context.Service<
           const winner = pin
             ? yield* pins.move(session, { from: pin.model, to: first.id })
             : yield* pins.pin(session, first.id)
-          chosen = (winner === first.id ? first : pinnedModel(services, winner, routing)) ?? first
+          chosen = (winner === first.id ? first : pinnedModel(offered, winner, routing)) ?? first
         }
         const endedAt = yield* Clock.currentTimeNanos
         const others = ranking.candidates.map((candidate) => candidate.model).filter((model) => model !== chosen)
@@ -125,23 +117,40 @@ export class ChooseTargets extends Context.Service<
       const choose = Effect.fnUntraced(function* (call: ChatCall, request: ChatRequest) {
         const promptTokens = estimatePromptTokens(request)
         const adjusted = adjustedAt(catalog, request)
-        const routing = routingOf(call, { request, promptTokens }, adjusted)
+        const own = offerAt(call.caller.pricing)
+        const offered = { offer: own ?? catalog, router }
+        const routing = routingOf(call, { request, promptTokens, models: own?.chatModels }, adjusted)
         const common = {
           promptTokens,
           affinity: affinityKey(call),
           adjustments: (target: Target, sent: ChatRequest) => adjustmentsOf({ ...adjusted(target), request: sent })
         }
         if (call.input.model !== undefined) {
-          const targets = yield* directTargets(call.input.model, routing)
+          const targets = yield* directTargets(call.input.model, offered, routing)
           return { ...common, targets, routed: undefined, confirmPin: () => Effect.void }
         }
-        return { ...common, ...(yield* routedTargets(call, routing)) }
+        return { ...common, ...(yield* routedTargets(call, offered, routing)) }
       })
 
       return ChooseTargets.of({ choose })
     })
   )
 }
+
+/** The targets of the model that a request names. */
+const directTargets = Effect.fnUntraced(function* (name: string, { offer, router }: Offered, routing: RoutingRequest) {
+  const model = yield* namedModel(offer, name)
+  if (model.kind === "transcription") {
+    return yield* Errors.InvalidModel.of(`model: ${model.id} is for /v1/audio/transcriptions`)
+  }
+  if (routing.allowed?.has(model.id) === false) {
+    return yield* Errors.ModelNotAllowed.of(`This API key may not use ${model.id}`)
+  }
+  // Whether the prompt fits and which effort is allowed is left to the provider, which knows better than the catalog.
+  const exclusion = router.exclusionOf(model, withoutTier({ ...routing, promptTokens: 0 }))
+  if (exclusion !== undefined) return yield* Errors.InvalidRequest.of(`${model.id} ${exclusionText[exclusion]}`)
+  return servingTargets([model], requirementsOf(routing))
+})
 
 /** The request at a target, as far as it decides what becomes of the parameters. */
 const adjustedAt =
@@ -155,12 +164,19 @@ const adjustedAt =
 
 const routingOf = (
   { caller, input }: ChatCall,
-  { promptTokens, request }: { readonly request: ChatRequest; readonly promptTokens: number },
+  {
+    models,
+    promptTokens,
+    request
+  }: Pick<RoutingRequest, "request" | "promptTokens"> & {
+    readonly models: RoutingRequest["models"] | undefined
+  },
   adjusted: (target: Target) => AdjustedCall
 ): RoutingRequest => ({
   request,
   promptTokens,
   allowed: caller.models,
+  ...(models && { models }),
   stream: input.stream,
   ...(hasParameters(request) && {
     takesParameters: (model) => model.endpoints.some((endpoint) => takesParameters(adjusted({ model, endpoint })))
@@ -168,12 +184,8 @@ const routingOf = (
 })
 
 /** The model that a session is pinned to, if it is still served and can serve this request. */
-const pinnedModel = (
-  { catalog, router }: { readonly catalog: Catalog["Service"]; readonly router: Router["Service"] },
-  id: ModelId,
-  routing: RoutingRequest
-): Model | undefined => {
-  const found = catalog.lookup(id)
+const pinnedModel = ({ offer, router }: Offered, id: ModelId, routing: RoutingRequest): Model | undefined => {
+  const found = offer.lookup(id)
   if (found._tag !== "Served") return undefined
   // By the contract a pin moves only when its model cannot serve the request. How much it reasons is no reason to move,
   // unless the client switched reasoning off: then a model that reasons all the same would be billed for it.

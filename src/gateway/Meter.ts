@@ -110,6 +110,12 @@ export class Meter {
     return { usage: { ...prompt, output, reasoning: Math.min(reported.reasoning, output) }, estimated: true }
   }
 
+  /** The usage of an answer that is not charged, as far as the provider reported it and can be right. */
+  uncharged(): Usage | undefined {
+    const { bounds, reported } = this
+    return reported !== undefined && isPlausible(reported, bounds) ? this.delivered().usage : undefined
+  }
+
   private estimate(): Usage {
     const audioInput = Math.min(audioTokens(this.request), this.promptEstimate)
     return { ...none, input: this.promptEstimate - audioInput, audioInput, output: this.outputTokens() }

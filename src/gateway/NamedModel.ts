@@ -5,8 +5,8 @@
 import { Array as Arr, Effect, Order } from "effect"
 
 import { InvalidModel } from "../api/Errors.ts"
-import type { Catalog } from "../catalog/Catalog.ts"
 import type { Endpoint, Model } from "../catalog/Model.ts"
+import type { Offer } from "../catalog/Offer.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
 
 /**
@@ -33,8 +33,8 @@ const byOutputLimit = (outputLimit: number) =>
   })
 
 /** The model that a request names. Fails when the name is unknown, or when none of its providers is switched on. */
-export const namedModel = (catalog: Catalog["Service"], name: string): Effect.Effect<Model, InvalidModel> => {
-  const found = catalog.lookup(name)
+export const namedModel = ({ lookup }: Offer, name: string): Effect.Effect<Model, InvalidModel> => {
+  const found = lookup(name)
   switch (found._tag) {
     case "Served":
       return Effect.succeed(found.model)

@@ -6,19 +6,20 @@
 import { Cause, Clock, Effect } from "effect"
 
 import { Catalog } from "../catalog/Catalog.ts"
+import { providerPriceOf } from "../catalog/ChargeRules.ts"
 import type { Attempt } from "../domain/Attempt.ts"
 import type { Caller } from "../domain/Caller.ts"
 import { type Picodollars, zero } from "../domain/Money.ts"
-import type { MeteredUsage } from "../domain/Usage.ts"
-import { type AccessRecord, type BilledCall, CurrentAccessRecord } from "../observability/AccessLog.ts"
+import type { MeteredUsage, Usage } from "../domain/Usage.ts"
+import { type AccessRecord, CurrentAccessRecord } from "../observability/AccessLog.ts"
 import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
-import { statedRates } from "../receipts/ChargedReceipt.ts"
-import type { ChargeFacts, Receipt, RoutingFeatures } from "../receipts/Receipt.ts"
+import { providerCostOf, statedRates } from "../receipts/ChargedReceipt.ts"
+import type { ChargeFacts, Receipt } from "../receipts/Receipt.ts"
 import { RequestLog } from "../receipts/RequestLog.ts"
-import type { Requirements } from "../routing/RoutingRequest.ts"
 import type { TargetChoice } from "./ChooseTargets.ts"
 import { leftByClient } from "./ClientLeft.ts"
+import { billedCall, routingFeatures, servedBy, withoutMessage } from "./ReceiptParts.ts"
 
 /** How many of the ranked candidates a receipt keeps: enough to explain the choice. */
 const maxCandidates = 10
@@ -58,6 +59,8 @@ export class ReceiptDraft {
   private adjusted: ReadonlyArray<string> = []
   private hold: Picodollars = zero
   private cost: Picodollars = zero
+  private providerCost: Picodollars | undefined = undefined
+  private unchargedUsage: Usage | undefined = undefined
   private firstOutputMillis: number | undefined = undefined
   private outcome: string | undefined = undefined
   private readonly record: RequestLog["Service"]["record"]
@@ -121,6 +124,19 @@ export class ReceiptDraft {
     this.metered = metered
     this.cost = cost
     this.outcome = outcome
+    this.recordProviderCost(metered.usage)
+  }
+
+  /** What the provider reported of an answer that is not charged; `undefined` if nothing that can be right. */
+  recordUncharged(usage: Usage | undefined): void {
+    if (usage === undefined || this.metered !== undefined) return
+    this.unchargedUsage = usage
+    this.recordProviderCost(usage)
+  }
+
+  private recordProviderCost(usage: Usage): void {
+    if (this.target === undefined) return
+    this.providerCost = providerCostOf(providerPriceOf(this.target.endpoint), usage, this.facts.audio)
   }
 
   /**
@@ -128,6 +144,7 @@ export class ReceiptDraft {
    * this try was routed and attempted.
    */
   recordEarlierCharge(): void {
+    this.unchargedUsage = this.metered?.usage
     this.metered = undefined
     this.cost = zero
   }
@@ -165,7 +182,7 @@ export class ReceiptDraft {
   /** What the charge that was recorded is computed from, to be stored with it. */
   chargeFacts(nowMillis: number): ChargeFacts {
     if (this.metered === undefined || this.target === undefined) throw new Error("nothing was charged")
-    return { ...this.common(nowMillis), served: servedBy(this.target), usage: this.metered.usage }
+    return { ...this.common(nowMillis), ...this.rule(), served: servedBy(this.target), usage: this.metered.usage }
   }
 
   /** The receipt with everything that has been recorded so far. */
@@ -179,6 +196,7 @@ export class ReceiptDraft {
       ...(this.adjusted.length > 0 && { adjusted: this.adjusted }),
       attempts: this.attempts.map(withoutMessage),
       ...this.usageAndRates(),
+      ...(this.unchargedUsage && { unchargedUsage: this.unchargedUsage }),
       cost: this.cost
     }
   }
@@ -196,55 +214,20 @@ export class ReceiptDraft {
       usageEstimated: this.metered?.estimated ?? false,
       catalogVersion: this.catalogVersion,
       held: this.hold,
+      ...(this.providerCost !== undefined && { providerCost: this.providerCost }),
       durationMillis: nowMillis - this.startedAtMillis,
       ...(this.firstOutputMillis !== undefined && { firstOutputMillis: this.firstOutputMillis })
     }
   }
 
-  private usageAndRates(): Pick<Receipt, "usage" | "rates"> {
+  private usageAndRates(): Pick<Receipt, "usage" | "rates" | "rateDivisor" | "rule"> {
     if (this.metered === undefined || this.target === undefined) return {}
     const { usage } = this.metered
-    return { usage, rates: statedRates(this.target.endpoint.price, usage) }
+    return { usage, ...statedRates(this.target.endpoint.price, usage), ...this.rule() }
   }
-}
 
-/** What the access log tells of a receipt. */
-const billedCall = (receipt: Receipt, target: Target | undefined): BilledCall => ({
-  ...(receipt.requestedModel !== undefined && { requestedModel: receipt.requestedModel }),
-  routed: receipt.routing !== undefined,
-  ...(receipt.routing && { pinned: receipt.routing.pinned, routingMillis: receipt.routing.latencyMillis }),
-  ...(target !== undefined && { served: { ...servedBy(target), provider: target.endpoint.provider } }),
-  attempts: receipt.attempts.length,
-  outcome: receipt.outcome,
-  stream: receipt.stream,
-  ...(receipt.firstOutputMillis !== undefined && { firstOutputMillis: receipt.firstOutputMillis }),
-  ...(receipt.usage !== undefined && { usage: receipt.usage }),
-  cost: receipt.cost
-})
-
-const servedBy = ({ endpoint, model }: Target): ChargeFacts["served"] => ({ model: model.id, endpoint: endpoint.id })
-
-/** The receipt of a try of which another try turned out to be charged. */
-export const withoutCharge = ({ rates: _rates, usage: _usage, ...receipt }: Receipt): Receipt => ({
-  ...receipt,
-  usageEstimated: false,
-  cost: zero
-})
-
-const routingFeatures = (
-  { outputLimit, tier, ...needs }: Requirements,
-  allowed: Caller["models"],
-  session: string | undefined
-): RoutingFeatures => ({
-  ...needs,
-  ...(tier !== undefined && { tier }),
-  ...(outputLimit !== undefined && { outputLimit }),
-  ...(allowed !== undefined && { allowed: [...allowed] }),
-  ...(session !== undefined && { session })
-})
-
-/** Leaves out the provider's message, which may quote the prompt. */
-const withoutMessage = (attempt: Attempt): Attempt => {
-  const { message: _message, ...rest } = attempt
-  return rest
+  private rule(): Pick<Receipt, "rule"> {
+    const rule = this.target?.endpoint.charge?.rule
+    return rule === undefined ? {} : { rule }
+  }
 }

@@ -68,7 +68,10 @@ export const meteredStream = Effect.fnUntraced(function* (
   const { answer, hold, meter, receipt } = unsettled
   let hasEnded = false
   yield* Effect.addFinalizer((exit) => {
-    if (hasEnded || !meter.hasDelivered || !leftByClient(exit)) return Effect.void
+    if (hasEnded) return Effect.void
+    if (!meter.hasDelivered || !leftByClient(exit)) {
+      return Effect.sync(() => receipt.recordUncharged(meter.uncharged()))
+    }
     const metered = meter.delivered()
     const cost = chargeForDelivered({
       price: answer.target.endpoint.price,
@@ -81,6 +84,7 @@ export const meteredStream = Effect.fnUntraced(function* (
   const breakOff = (error: ChatError): Effect.Effect<StreamItem> => {
     hasEnded = true
     receipt.markBroken()
+    receipt.recordUncharged(meter.uncharged())
     return Effect.as(receipt.fileNow, { type: "broken", error, ...(charged && { charged }) })
   }
   const settled = settle(unsettled).pipe(

@@ -7,6 +7,7 @@ import { Array as Arr, Clock, Context, Effect, Layer, Order } from "effect"
 
 import { ModelNotAllowed, type TranscriptionError } from "../api/Errors.ts"
 import { Catalog } from "../catalog/Catalog.ts"
+import { makeOffers, type Offer } from "../catalog/Offer.ts"
 import { costOf } from "../catalog/Price.ts"
 import type { Caller } from "../domain/Caller.ts"
 import type { RequestId } from "../domain/Ids.ts"
@@ -68,6 +69,7 @@ const make = Effect.gen(function* () {
   const openReceipt = yield* receiptOpener
   const limitTokens = yield* tokenLimiter
   const takeHold = creditHolder(ledger, makeLimitedLog())
+  const offerAt = makeOffers(catalog)
 
   /** Holds what the first candidate costs for audio of this length. */
   const holdCredit = ({ caller, id, mayBeCharged = false, request }: TranscriptionCall, { endpoint }: Target) =>
@@ -93,7 +95,11 @@ const make = Effect.gen(function* () {
     return yield* Effect.gen(function* () {
       const adjustments = adjustmentsAt(call.request)
       // Those that take every option come first.
-      const targets = Arr.sortWith(yield* allowedTargets(call), (target) => adjustments(target).length, Order.Number)
+      const targets = Arr.sortWith(
+        yield* allowedTargets(call, offerAt(call.caller.pricing)),
+        (target) => adjustments(target).length,
+        Order.Number
+      )
       const [first] = targets
       yield* limitTokens(call.caller, receipt, () => totalTokens(expectedUsage(first.endpoint, call.request)))
       const hold = yield* holdCredit(call, first)
@@ -125,12 +131,22 @@ const requestFacts = ({ callName, caller, candidates, endUserId, id, request }: 
 /**
  * The key must allow the model that the request resolves to; models that would stand in for it are filtered by the key.
  */
-const allowedTargets = ({ caller, candidates: { targets } }: TranscriptionCall) => {
+const allowedTargets = ({ caller, candidates }: TranscriptionCall, offer: Offer | undefined) => {
+  const targets =
+    offer === undefined ? candidates.targets : Arr.map(candidates.targets, (one) => chargedTarget(offer, one))
   const [{ model }] = targets
   const allowed = targets.filter((target) => caller.models?.has(target.model.id) !== false)
   return Arr.isReadonlyArrayNonEmpty(allowed) && allowed[0].model.id === model.id
     ? Effect.succeed(allowed)
     : Effect.fail(ModelNotAllowed.of(`This API key may not use ${model.id}`))
+}
+
+/** The same target with the price that the caller is charged. */
+const chargedTarget = (offer: Offer, target: Target): Target => {
+  const found = offer.lookup(target.model.id)
+  if (found._tag !== "Served") return target
+  const endpoint = found.model.endpoints.find(({ id }) => id === target.endpoint.id)
+  return endpoint === undefined ? target : { model: found.model, endpoint }
 }
 
 const settle = Effect.fnUntraced(function* (

@@ -1,6 +1,6 @@
 /**
- * The amount to hold for a chat request, and its charge if its client leaves early. Pure, and exact: both are sums of
- * whole numbers of tokens times whole prices.
+ * The amount to hold for a chat request, and its charge if its client leaves early. Both are computed from the price
+ * that is charged. Pure, and exact: both are sums of whole numbers of tokens times prices.
  */
 import { costOf, type Price, ratesFor } from "../catalog/Price.ts"
 import { min, type Picodollars, zero } from "../domain/Money.ts"
@@ -65,7 +65,7 @@ export const affordableOutput = (
   const rate = ratesFor(price, promptTokens).output
   const forOutput = most - estimate({ ...expectation, maxOutputTokens: 0 })
   if (forOutput < 0n) return undefined
-  const tokens = rate === zero ? expected : Math.min(expected, Number(forOutput / rate))
+  const tokens = rate === zero ? expected : Math.min(expected, Number((forOutput * (price.divisor ?? 1n)) / rate))
   return tokens < Math.min(expected, shortAnswerTokens) ? undefined : tokens
 }
 

@@ -27,6 +27,7 @@ export const logColumns: ReadonlyArray<LogColumn> = [
   column("environment_id", "uuid", (receipt) => receipt.environment),
   column("api_key_id", "uuid", (receipt) => receipt.key),
   column("cost", "bigint", (receipt) => receipt.cost),
+  column("provider_cost", "bigint", (receipt) => receipt.providerCost),
   column("held", "bigint", (receipt) => receipt.held),
   column("duration_millis", "float8", (receipt) => receipt.durationMillis),
   column("first_output_millis", "float8", (receipt) => receipt.firstOutputMillis),

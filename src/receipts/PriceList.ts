@@ -1,12 +1,13 @@
 /**
- * The prices that were ever in force, stored by catalog version and endpoint. Every gateway stores those of its catalog
- * at start. The rule: a stored price never changes, so the catalog version and the endpoint on a receipt always lead to
- * the price that the request was charged.
+ * The prices of providers that were ever in force, stored by catalog version and endpoint. Every gateway stores those
+ * of its catalog at start. The rule: a stored price never changes, so the catalog version and the endpoint on a receipt
+ * always lead to the price of the provider, and the rule on the receipt from there to the price that was charged.
  */
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 
 import { Catalog } from "../catalog/Catalog.ts"
+import { providerPriceOf } from "../catalog/ChargeRules.ts"
 import type { Price } from "../catalog/Price.ts"
 import { StoredPicodollars } from "./StoredReceipt.ts"
 
@@ -42,7 +43,7 @@ export const recordPrices = Effect.gen(function* () {
     SELECT ${version}, endpoint, price::jsonb
     FROM unnest(
       ${endpoints.map(({ id }) => id)}::text[],
-      ${endpoints.map(({ price }) => encode(price))}::text[]
+      ${endpoints.map((endpoint) => encode(providerPriceOf(endpoint)))}::text[]
     ) AS priced(endpoint, price)
     ON CONFLICT DO NOTHING`
 }).pipe(Effect.withSpan("PriceList.record"))

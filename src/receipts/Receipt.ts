@@ -13,6 +13,7 @@ import type {
   RequestId
 } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
+import type { ChargeRule } from "../domain/PriceEntry.ts"
 import type { Effort, ReasoningTier } from "../domain/Reasoning.ts"
 import type { AudioLength } from "../domain/Transcription.ts"
 import type { Usage } from "../domain/Usage.ts"
@@ -46,7 +47,16 @@ export interface RoutingFeatures {
  */
 export type ChargeFacts = Omit<
   Receipt,
-  "id" | "organization" | "routing" | "attempts" | "rates" | "cost" | "served" | "usage"
+  | "id"
+  | "organization"
+  | "routing"
+  | "attempts"
+  | "rates"
+  | "rateDivisor"
+  | "unchargedUsage"
+  | "cost"
+  | "served"
+  | "usage"
 > &
   Required<Pick<Receipt, "served" | "usage">>
 
@@ -96,8 +106,19 @@ export interface Receipt {
   /** True when some of the usage is the gateway's own count or is derived from an estimated length of audio. */
   readonly usageEstimated: boolean
   readonly catalogVersion: string
-  /** The price that was in force, in picodollars per token by bucket; `audioHour`, if present, per hour of audio. */
+  /** The price that was charged, in picodollars per token by bucket; `audioHour`, if present, per hour of audio. */
   readonly rates?: { readonly [bucket: string]: Picodollars }
+  /** The rates are divided by this. Absent where they are whole picodollars. */
+  readonly rateDivisor?: bigint
+  /** The rule by which the provider's price became the one that was charged; absent where they are the same. */
+  readonly rule?: ChargeRule
+  /**
+   * What the provider bills for the request, whether it was charged or not. Absent where that is not known, and in
+   * receipts of earlier versions, which charged what the provider bills.
+   */
+  readonly providerCost?: Picodollars
+  /** What was not charged and the provider reported all the same, as far as it did. */
+  readonly unchargedUsage?: Usage
   readonly held: Picodollars
   readonly cost: Picodollars
   readonly durationMillis: number

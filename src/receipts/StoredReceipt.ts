@@ -7,6 +7,7 @@
 import { Schema } from "effect"
 
 import * as Ids from "../domain/Ids.ts"
+import { ChargeRule } from "../domain/PriceEntry.ts"
 import { efforts } from "../domain/Reasoning.ts"
 import type { ChargeFacts, Receipt } from "./Receipt.ts"
 
@@ -91,7 +92,9 @@ const sharedFields = {
   catalogVersion: Schema.String,
   held: StoredPicodollars,
   durationMillis: Schema.Finite,
-  firstOutputMillis: Schema.optionalKey(Schema.Finite)
+  firstOutputMillis: Schema.optionalKey(Schema.Finite),
+  rule: Schema.optionalKey(ChargeRule),
+  providerCost: Schema.optionalKey(StoredPicodollars)
 }
 
 /** The schema of the stored JSON. A stored receipt that does not decode is reported as unreadable. */
@@ -105,6 +108,8 @@ export const StoredReceipt = Schema.Struct({
   adjusted: Schema.optionalKey(Schema.Array(Schema.String)),
   usage: Schema.optionalKey(Usage),
   rates: Schema.optionalKey(Schema.Record(Schema.String, StoredPicodollars)),
+  rateDivisor: Schema.optionalKey(Schema.BigIntFromString),
+  unchargedUsage: Schema.optionalKey(Usage),
   cost: StoredPicodollars
 }) satisfies Schema.Schema<Receipt>
 
@@ -124,14 +129,13 @@ export const encodeReceipt = (receipt: Receipt): string => JSON.stringify(receip
 export const millisIn = (id: string): number => Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16)
 
 /** The part of a receipt for which the request log has no columns, as JSON that can be laid over them. */
-export const encodeDetail = ({ adjusted, atMillis, attempts, audio, id, rates, routing }: Receipt): string =>
+export const encodeDetail = ({ atMillis, id, ...receipt }: Receipt): string => {
+  const { adjusted, attempts, audio, rateDivisor, rates, routing, rule, unchargedUsage } = receipt
   // A try that was repeated later has the id of the first one, and then its own time is not that of the id.
-  JSON.stringify(
-    { ...(atMillis !== millisIn(id) && { atMillis }), audio, attempts, adjusted, rates, routing } satisfies {
-      readonly [member in keyof Receipt]?: unknown
-    },
-    storable
-  )
+  const time = atMillis === millisIn(id) ? {} : { atMillis }
+  const detail = { ...time, audio, attempts, adjusted, rule, rates, rateDivisor, unchargedUsage, routing }
+  return JSON.stringify(detail satisfies { readonly [member in keyof Receipt]?: unknown }, storable)
+}
 
 /** Decodes what `encodeReceipt` wrote, after the database has parsed the JSON. */
 export const decodeReceipt = Schema.decodeUnknownEffect(StoredReceipt)

@@ -53,7 +53,10 @@ export interface UsageRow {
   readonly outputTokens: number
   readonly reasoningTokens: number
   readonly audioMillis: number
+  /** What was charged. */
   readonly cost: Picodollars
+  /** What the providers bill, as far as that is known. */
+  readonly providerCost: Picodollars
 }
 
 /** Enough to group a month of a million requests in memory; PostgreSQL would sort them on disk. */
@@ -79,6 +82,7 @@ type SumRow = { readonly [name in UsageDimension]?: string | null } & {
   readonly reasoning: string
   readonly audio_millis: string
   readonly cost: string
+  readonly provider_cost: string
 }
 
 export class UsageReports extends Context.Service<
@@ -119,7 +123,8 @@ export class UsageReports extends Context.Service<
             sum(input_tokens)::text AS input, sum(cache_read_tokens)::text AS cache_read,
             sum(cache_write_5m_tokens + cache_write_1h_tokens)::text AS cache_write,
             sum(audio_input_tokens)::text AS audio_input, sum(output_tokens)::text AS output,
-            sum(reasoning_tokens)::text AS reasoning, sum(audio_millis)::text AS audio_millis, sum(cost)::text AS cost
+            sum(reasoning_tokens)::text AS reasoning, sum(audio_millis)::text AS audio_millis, sum(cost)::text AS cost,
+            sum(coalesce(provider_cost, cost))::text AS provider_cost
           FROM ${sql.literal(byLabels ? "usage_label_quarter" : "usage_quarter")}
           WHERE ${sql.and(conditions(query))}
           GROUP BY ${grouped} ORDER BY 1, sum(cost) DESC, sum(requests) DESC LIMIT ${maxUsageRows + 1}`
@@ -148,5 +153,6 @@ const usageRow = (row: SumRow, groupBy: ReadonlyArray<UsageDimension>): UsageRow
   outputTokens: Number(row.output),
   reasoningTokens: Number(row.reasoning),
   audioMillis: Number(row.audio_millis),
-  cost: picodollars(BigInt(row.cost))
+  cost: picodollars(BigInt(row.cost)),
+  providerCost: picodollars(BigInt(row.provider_cost))
 })

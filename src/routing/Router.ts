@@ -30,7 +30,7 @@ export class Router extends Context.Service<
       const catalog = yield* Catalog
       const models = catalog.models.filter(({ kind }) => kind === "chat")
       const demandModel = trainedDemand(yield* Effect.fromResult(readWeights(shippedWeights)))
-      const rank = (request: RoutingRequest): Ranking => rankModels(models, request, demandModel)
+      const rank = (request: RoutingRequest): Ranking => rankModels(request.models ?? models, request, demandModel)
       yield* Effect.sync(() => warmUpRequests().forEach(rank))
       return Router.of({
         rank,

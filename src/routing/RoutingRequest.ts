@@ -15,6 +15,8 @@ export interface RoutingRequest {
   readonly request: ChatRequest
   /** Estimated size of the prompt in tokens. */
   readonly promptTokens: number
+  /** The chat models with the prices that the caller is charged, where these are not the catalog's. */
+  readonly models?: ReadonlyArray<Model>
   /** The model allowlist of the API key; `undefined` allows every model. */
   readonly allowed: ReadonlySet<ModelId> | undefined
   /** True for a request whose answer is streamed. */

@@ -24,6 +24,7 @@ import { rateLimitsMigration } from "./migrations/0013_rate_limits.ts"
 import { loggedRequestsMigration } from "./migrations/0014_logged_requests.ts"
 import { usageRollupsMigration } from "./migrations/0015_usage_rollups.ts"
 import { budgetsMigration } from "./migrations/0016_budgets.ts"
+import { providerCostMigration } from "./migrations/0017_provider_cost.ts"
 import { requestSearchMigration } from "./migrations/0018_request_search.ts"
 import { alertsMigration } from "./migrations/0019_alerts.ts"
 
@@ -44,6 +45,7 @@ export const migrations = {
   "0014_logged_requests": loggedRequestsMigration,
   "0015_usage_rollups": usageRollupsMigration,
   "0016_budgets": budgetsMigration,
+  "0017_provider_cost": providerCostMigration,
   "0018_request_search": requestSearchMigration,
   "0019_alerts": alertsMigration
 }

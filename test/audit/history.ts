@@ -6,7 +6,7 @@ import { SqlClient } from "effect/sql"
 
 import { Catalog } from "../../src/catalog/Catalog.ts"
 import type { Endpoint } from "../../src/catalog/Model.ts"
-import { costOf, ratesFor } from "../../src/catalog/Price.ts"
+import { costOf, type Price } from "../../src/catalog/Price.ts"
 import {
   apiKeyId,
   environmentId,
@@ -16,10 +16,12 @@ import {
   type RequestId
 } from "../../src/domain/Ids.ts"
 import { type Picodollars, zero } from "../../src/domain/Money.ts"
+import type { ChargeRule } from "../../src/domain/PriceEntry.ts"
 import type { AudioLength } from "../../src/domain/Transcription.ts"
-import { none, promptTokens, type Usage } from "../../src/domain/Usage.ts"
+import { none, type Usage } from "../../src/domain/Usage.ts"
 import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
 import { chargeForDelivered } from "../../src/ledger/Pricing.ts"
+import { priceUnder, providerCostOf, statedRates } from "../../src/receipts/ChargedReceipt.ts"
 import * as PriceList from "../../src/receipts/PriceList.ts"
 import type { ChargeFacts, Receipt } from "../../src/receipts/Receipt.ts"
 import { encodeChargeFacts, encodeReceipt } from "../../src/receipts/StoredReceipt.ts"
@@ -78,6 +80,14 @@ interface Ending {
   readonly audio?: AudioLength
   /** Whether the charge is stored with its facts, as this version does and the first ones did not. */
   readonly withFacts?: boolean
+  /** The rule by which it is charged. With one, or with `null`, the provider's cost is stored as this version does. */
+  readonly rule?: ChargeRule | null
+}
+
+const chargedAt = (providerPrice: Price, rule: Ending["rule"]): Price => {
+  const price = priceUnder(providerPrice, rule ?? undefined)
+  if (price === undefined) throw new Error("the rule does not fit")
+  return price
 }
 
 const modelOf = ({ audio }: Ending) => (audio === undefined ? "acme-1" : "acme-transcribe")
@@ -94,8 +104,9 @@ const receiptOf = Effect.fnUntraced(function* (
   organization: OrganizationId,
   ending: Ending & { readonly held: Picodollars; readonly cost: Picodollars }
 ) {
-  const { audio, cost, held, outcome, usage } = ending
+  const { audio, cost, held, outcome, rule, usage } = ending
   const endpoint = yield* endpointOf(ending)
+  const price = chargedAt(endpoint.price, rule)
   const { version } = yield* Catalog
   return {
     id: request,
@@ -110,7 +121,9 @@ const receiptOf = Effect.fnUntraced(function* (
     served: { model: modelId(modelOf(ending)), endpoint: endpoint.id },
     attempts: [],
     usageEstimated: false,
-    ...(usage && { usage, rates: { ...ratesFor(endpoint.price, promptTokens(usage)) } }),
+    ...(usage && { usage, ...statedRates(price, usage) }),
+    ...(usage && rule !== undefined && { providerCost: providerCostOf(endpoint.price, usage, audio) }),
+    ...(usage && rule && { rule }),
     catalogVersion: version,
     held,
     cost,
@@ -119,7 +132,7 @@ const receiptOf = Effect.fnUntraced(function* (
 })
 
 const factsOf = (receipt: ChargeFacts & Partial<Receipt>): string => {
-  const { attempts: _a, cost: _c, id: _i, organization: _o, rates: _r, ...facts } = receipt
+  const { attempts: _a, cost: _c, id: _i, organization: _o, rateDivisor: _d, rates: _r, ...facts } = receipt
   return encodeChargeFacts(facts)
 }
 
@@ -132,7 +145,7 @@ const log = Effect.fnUntraced(function* (receipt: Receipt) {
 /** Makes one request from its hold to its receipt, as the gateway does. */
 export const request = Effect.fnUntraced(function* (organization: OrganizationId, ending: Ending) {
   const ledger = yield* CreditLedger
-  const { price } = yield* endpointOf(ending)
+  const price = chargedAt((yield* endpointOf(ending)).price, ending.rule)
   const id = newRequest()
   const held = pico(5_000_000_000)
   const { usage } = ending

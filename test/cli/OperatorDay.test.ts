@@ -207,6 +207,14 @@ onEmbedded.sandbox("tollgate beside a gateway, given what is wrong", (it) => {
         yield* ada.lines("org", "rename", "Page 0", "Page zero")
         assert.match((yield* lines("audit", "--limit", "1"))[1] ?? "", / Ada +organization\.update /)
         assert.isString((yield* json("admin-key", "revoke", String(issued["id"]), "--yes"))["revoked_at"])
+        const priced = yield* json("org", "pricing", "Page 1", "--factor", "1.25", "--model", "gpt-4o-mini=1.5")
+        assert.deepStrictEqual(priced["pricing"], { factor: "1.25", models: { "gpt-4o-mini": { factor: "1.5" } } })
+        for (const flags of [
+          ["--factor", "1e3"],
+          ["--factor", "2", "--clear"]
+        ])
+          assert.strictEqual((yield* run("org", "pricing", "Page 1", ...flags)).code, 1, flags.join(" "))
+        assert.isNull((yield* json("org", "pricing", "Page 1", "--clear"))["pricing"])
       }),
     commandsTimeout
   )

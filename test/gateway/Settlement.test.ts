@@ -40,8 +40,8 @@ const read = Effect.fnUntraced(function* (
   const items = yield* Stream.runCollect(Stream.take(stream, options.take ?? Infinity))
   const before = [...charges]
   yield* Scope.close(scope, Exit.failCause(options.end ?? left))
-  const { cost, outcome, usage } = receipt.toReceipt(9)
-  return { types: items.map(({ type }) => type), items, before, charges, cost, outcome, usage }
+  const { cost, outcome, providerCost, usage } = receipt.toReceipt(9)
+  return { types: items.map(({ type }) => type), items, before, charges, cost, outcome, providerCost, usage }
 })
 
 const whole = [text("one two"), usage({ input: 10, output: 4 }), finish]
@@ -114,6 +114,31 @@ describe("Settlement of a stream", () => {
         assert.deepStrictEqual([seen.charges, seen.outcome, seen.cost], [[], "broken", 0n])
       }).pipe(Effect.provide(Logger.layer([])))
     )
+
+  const uncharged: Record<
+    string,
+    readonly [events: Stream.Stream<CompletionEvent, Failure>, cost: bigint | undefined]
+  > = {
+    "what the provider reported": [Stream.fromIterable([text("one"), usage({ input: 10, output: 4 })]), 60n],
+    "nothing where it reported nothing": [Stream.fromIterable([text("one")]), undefined],
+    "nothing where that cannot be right": [Stream.fromIterable([text("one"), usage({ output: 1_001 })]), undefined]
+  }
+  for (const [what, [events, expected]] of Object.entries(uncharged))
+    it.effect(`keeps ${what} of an answer that broke and is not charged`, () =>
+      Effect.gen(function* () {
+        const cut = Effect.fail(broken("cut"))
+        const seen = yield* read(Stream.concat(events, Stream.fromEffect(cut)))
+        assert.deepStrictEqual([seen.charges, seen.cost, seen.providerCost], [[], 0n, expected])
+      })
+    )
+
+  it.effect("keeps what the provider bills beyond the hold of a client that left", () =>
+    Effect.gen(function* () {
+      const events = Stream.concat(Stream.succeed(text("one two three")), Stream.never)
+      const seen = yield* read(events, { take: 1, held: 50n })
+      assert.deepStrictEqual([seen.cost, seen.providerCost], [50n, 110n])
+    })
+  )
 
   it.effect("ends once, and is charged only if it ends completely, at whatever moment the gateway drains", () =>
     Effect.gen(function* () {

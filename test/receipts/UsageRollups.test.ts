@@ -37,7 +37,9 @@ const sample = (number: number): Receipt => {
             output: 20,
             reasoning: 5
           },
-          cost: picodollars(BigInt(1_000_000 + number))
+          cost: picodollars(BigInt(1_000_000 + number)),
+          // Every other one is of a version that did not store what the provider bills.
+          ...(number % 2 === 0 && { providerCost: picodollars(BigInt(700_000 + number)) })
         })
   }
 }
@@ -50,6 +52,7 @@ const store = (receipts: ReadonlyArray<Receipt>, statement = insertLatest) =>
 const measures = ["input_tokens", "cache_read_tokens", "cache_write_5m_tokens", "cache_write_1h_tokens"]
   .concat(["audio_input_tokens", "output_tokens", "reasoning_tokens", "cost"])
   .map((name) => `coalesce(sum(${name}), 0)::text AS ${name}`)
+  .concat("sum(coalesce(provider_cost, cost))::text AS provider_cost")
   .join(", ")
 
 const groups = "organization_id, project_id, environment_id, api_key_id, model, outcome"
@@ -110,6 +113,28 @@ describeOnEngines("Usage by quarter hours", (it) => {
         SELECT sum(requests)::text AS requests, sum(cost)::text AS cost FROM usage_quarter`
       const charged = samples.reduce((sum, { cost }) => sum + (cost === zero ? sample(1).cost : cost), 0n)
       assert.deepStrictEqual(row, { requests: "60", cost: String(charged) })
+    }).pipe(rolledBack)
+  )
+
+  it.effect("counts the cost as the provider's in all that earlier versions counted", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* store(samples.slice(0, 30))
+      // As the migration finds the sums.
+      for (const table of ["usage_quarter", "usage_label_quarter"]) {
+        yield* sql.unsafe(`UPDATE ${table} SET provider_cost = NULL`)
+      }
+      yield* store(samples.slice(30))
+      const [row] = yield* sql<{ readonly cost: string; readonly provider_cost: string }>`
+        SELECT sum(cost)::text AS cost, sum(coalesce(provider_cost, cost))::text AS provider_cost FROM usage_quarter`
+      const sum = (receipts: ReadonlyArray<Receipt>, of: (receipt: Receipt) => bigint) =>
+        receipts.reduce((total, receipt) => total + of(receipt), 0n)
+      const early = sum(samples.slice(0, 30), ({ cost }) => cost)
+      const late = sum(samples.slice(30), ({ cost, providerCost }) => providerCost ?? cost)
+      assert.deepStrictEqual(row, {
+        cost: String(sum(samples, ({ cost }) => cost)),
+        provider_cost: String(early + late)
+      })
     }).pipe(rolledBack)
   )
 

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
+import { ChargeRule } from "../../domain/PriceEntry.ts"
 import { ModelFacts } from "../Models.ts"
 import {
   AdminAuthorization,
@@ -24,6 +25,16 @@ const CatalogEndpoint = Schema.Struct({
   protocol: Schema.String,
   price_usd_per_mtok,
   price_usd_per_audio_hour,
+  charge: Schema.NullOr(ChargeRule).annotate({
+    description: "The rule of the catalog file for what is charged; null where the provider's price is charged."
+  }),
+  provider_price: Schema.Struct({
+    price_usd_per_mtok,
+    price_usd_per_audio_hour,
+    minimum_audio_seconds: facts.minimum_audio_seconds
+  }).annotate({
+    description: "What the provider bills; the prices beside it are charged."
+  }),
   minimum_audio_seconds: facts.minimum_audio_seconds,
   context_window: facts.context_window,
   max_output_tokens: facts.max_output_tokens,

@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
 import { ApiKeyId, EnvironmentId, OrganizationId, ProjectId } from "../../domain/Ids.ts"
+import { ChargeRule } from "../../domain/PriceEntry.ts"
 import { CsvText, Format } from "../CsvAnswer.ts"
 import { Generation } from "../Generation.ts"
 import {
@@ -87,8 +88,15 @@ export const RequestReceipt = Schema.Struct({
   environment_id: Schema.String,
   api_key_id: Schema.String,
   charge: Schema.Array(ChargeItem).annotate({
-    description: "Counts times rates. A client that left pays at most what was held, even where this comes to more."
-  })
+    description:
+      "Counts times rates, each rounded up to a picodollar. A client that left pays at most what was held, even " +
+      "where this comes to more."
+  }),
+  rule: Schema.NullOr(ChargeRule).annotate({
+    description: "The rule for what was charged; null where that is what the provider bills."
+  }),
+  provider_cost_usd: Usd.annotate({ description: "What the provider bills, as far as that is known." }),
+  margin_usd: Usd.annotate({ description: "What was charged, minus what the provider bills. It may be negative." })
 }).annotate({ identifier: "RequestReceipt" })
 
 /** The longest span of a list, and the span of one that names no beginning. */

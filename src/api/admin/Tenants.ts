@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
 import { EnvironmentId, OrganizationId, ProjectId } from "../../domain/Ids.ts"
+import { PricingEntry } from "../../domain/PriceEntry.ts"
 import {
   AdminAuthorization,
   BooleanText,
@@ -18,6 +19,8 @@ import {
   UsdAmount
 } from "./AdminRoutes.ts"
 
+const Pricing = PricingEntry.annotate({ identifier: "OrganizationPricing" })
+
 export const OrganizationBody = Schema.Struct({
   object: Schema.Literal("organization"),
   id: OrganizationId,
@@ -27,6 +30,7 @@ export const OrganizationBody = Schema.Struct({
   low_balance_usd: Schema.NullOr(UsdAmount).annotate({
     description: "Below it the organization is alerted; null: below `ALERT_LOW_BALANCE_USD`."
   }),
+  pricing: Schema.NullOr(Pricing).annotate({ description: "What it is charged; null: what the catalog says." }),
   created_at: Time,
   closed_at: Schema.NullOr(Time).annotate({ description: "From then on none of its keys is valid." })
 }).annotate({ identifier: "Organization" })
@@ -53,7 +57,10 @@ const OrganizationPatch = Schema.Struct({
   closed: Schema.optionalKey(Schema.Boolean),
   requests_per_minute: Schema.optionalKey(Schema.NullOr(RequestsPerMinute)),
   tokens_per_minute: Schema.optionalKey(Schema.NullOr(TokensPerMinute)),
-  low_balance_usd: Schema.optionalKey(Schema.NullOr(UsdAmount))
+  low_balance_usd: Schema.optionalKey(Schema.NullOr(UsdAmount)),
+  pricing: Schema.optionalKey(Schema.NullOr(Pricing)).annotateKey({
+    description: "What it is charged from now on, as a whole; null: what the catalog says."
+  })
 })
 
 const NamePayload = Schema.Struct({ name: Name })
@@ -81,7 +88,7 @@ export const TenantRoutes = HttpApiGroup.make("tenants")
       params: { id: OrganizationId },
       payload: OrganizationPatch,
       success: OrganizationBody
-    }).annotateMerge(summary("Rename, limit, close or reopen an organization")),
+    }).annotateMerge(summary("Rename, limit, price, close or reopen an organization")),
     HttpApiEndpoint.get("listProjects", `${organizationPath}/projects`, {
       params: { id: OrganizationId },
       query: PageQuery,

@@ -4,15 +4,15 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
 import { OrganizationId } from "../../domain/Ids.ts"
 import { CsvText } from "../CsvAnswer.ts"
-import { UsageList, UsageParameters } from "../UsageAnswer.ts"
+import { AdminUsageList, UsageParameters } from "../UsageAnswer.ts"
 import { AdminAuthorization, RequestValidation, strictBodies, summary } from "./AdminRoutes.ts"
 
 export const UsageRoutes = HttpApiGroup.make("usage")
   .add(
     HttpApiEndpoint.get("report", "/admin/v1/usage", {
       query: Schema.Struct({ ...UsageParameters.fields, organization_id: Schema.optionalKey(OrganizationId) }),
-      success: [UsageList, CsvText]
-    }).annotateMerge(summary("Usage and its cost by time and group"))
+      success: [AdminUsageList, CsvText]
+    }).annotateMerge(summary("Usage, its cost and its margin by time and group"))
   )
   .middleware(RequestValidation)
   .middleware(AdminAuthorization)

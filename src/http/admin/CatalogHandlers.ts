@@ -5,13 +5,14 @@ import { HttpApiBuilder } from "effect/http-api"
 import type { CatalogModelBody, EndpointHealthBody, ProviderBody } from "../../api/admin/CatalogRoutes.ts"
 import { Api } from "../../api/Api.ts"
 import { Catalog } from "../../catalog/Catalog.ts"
+import { providerPriceOf } from "../../catalog/ChargeRules.ts"
 import type { Endpoint, Model } from "../../catalog/Model.ts"
 import type { Provider } from "../../catalog/Provider.ts"
 import { pageOf } from "../../domain/Page.ts"
 import { CreditLedger } from "../../ledger/CreditLedger.ts"
 import { accountRefusedSince, ProviderHealth } from "../../providers/dispatch/ProviderHealth.ts"
 import { listBody, pageRequestOf, timeOf, timeOrNull } from "../edge/ListWire.ts"
-import { inputModalitiesOf, termsOf } from "../models/ModelHandlers.ts"
+import { inputModalitiesOf, statedPrice, termsOf } from "../models/ModelHandlers.ts"
 
 type Served = Pick<Catalog["Service"], "account">
 
@@ -83,6 +84,8 @@ const endpointBody = (endpoint: Endpoint, served: Served) => ({
   upstream: endpoint.upstream,
   protocol: endpoint.protocol,
   ...termsOf(endpoint),
+  charge: endpoint.charge?.rule ?? null,
+  provider_price: statedPrice(providerPriceOf(endpoint)),
   structured_output: endpoint.structuredOutput,
   json_mode: endpoint.jsonMode
 })

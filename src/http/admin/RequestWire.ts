@@ -10,7 +10,7 @@ import type { Receipt } from "../../receipts/Receipt.ts"
 import { millisIn } from "../../receipts/StoredReceipt.ts"
 import type { CsvColumns } from "../edge/CsvReply.ts"
 import { timeOf } from "../edge/ListWire.ts"
-import { bucketNameOf, toGeneration } from "../generation/GenerationHandlers.ts"
+import { bucketNameOf, toGeneration, toRate } from "../generation/GenerationHandlers.ts"
 
 const providerOf = (endpoint: string | null): string | null => endpoint?.split("/")[0] ?? null
 
@@ -94,7 +94,15 @@ export const receiptBody = (receipt: Receipt): typeof RequestReceipt.Type => ({
   project_id: receipt.project,
   environment_id: receipt.environment,
   api_key_id: receipt.key,
-  charge: chargeOf(receipt)
+  charge: chargeOf(receipt),
+  rule: receipt.rule ?? null,
+  ...marginOf(receipt)
+})
+
+/** Receipts without a provider's cost are of a version that charged what the provider bills, or of nothing known. */
+const marginOf = ({ cost, providerCost = cost }: Receipt) => ({
+  provider_cost_usd: toUsd(providerCost),
+  margin_usd: toUsd(picodollars(cost - providerCost))
 })
 
 const tokenBuckets = ["input", "cacheRead", "cacheWrite5m", "cacheWrite1h", "audioInput", "output"] as const
@@ -109,18 +117,21 @@ const freeRates = {
 }
 
 /** What each kind of usage costs at the rates of the receipt; nothing where the rates are not known. */
-const chargeOf = ({ rates, usage }: Receipt): (typeof RequestReceipt.Type)["charge"] => {
+const chargeOf = ({ rateDivisor, rates, usage }: Receipt): (typeof RequestReceipt.Type)["charge"] => {
   if (rates === undefined || usage === undefined) return []
+  const divisor = rateDivisor === undefined ? {} : { divisor: rateDivisor }
   const costAlone = (bucket: string, rate: bigint, alone: Partial<Usage>) =>
-    toUsd(costOf({ rates: { ...freeRates, [bucket]: picodollars(rate) }, tiers: [] }, { ...none, ...alone }))
+    toUsd(
+      costOf({ rates: { ...freeRates, [bucket]: picodollars(rate) }, tiers: [], ...divisor }, { ...none, ...alone })
+    )
   const tokens = tokenBuckets.flatMap((bucket) => {
     const [count, rate] = [usage[bucket], rates[bucket]]
     if (count === 0 || rate === undefined) return []
     const amount_usd = costAlone(bucket, rate, { [bucket]: count })
-    return [{ unit: bucketNameOf(bucket), count, picodollars: String(rate), amount_usd }]
+    return [{ unit: bucketNameOf(bucket), count, picodollars: toRate(rate, rateDivisor), amount_usd }]
   })
   const [{ audioMillis }, { audioHour }] = [usage, rates]
   if (audioMillis === undefined || audioHour === undefined) return tokens
   const amount_usd = costAlone("audioHour", audioHour, { audioMillis })
-  return [...tokens, { unit: "audio_ms", count: audioMillis, picodollars: String(audioHour), amount_usd }]
+  return [...tokens, { unit: "audio_ms", count: audioMillis, picodollars: toRate(audioHour, rateDivisor), amount_usd }]
 }

@@ -7,7 +7,11 @@ import { type Environment, type Project, Projects } from "../../access/Projects.
 import { AdminApi } from "../../api/admin/AdminApi.ts"
 import type { EnvironmentBody, OrganizationBody, ProjectBody } from "../../api/admin/Tenants.ts"
 import { InvalidRequest } from "../../api/Errors.ts"
+import { Catalog } from "../../catalog/Catalog.ts"
+import type { CatalogData } from "../../catalog/CatalogData.ts"
+import { pricingFault } from "../../catalog/ChargeRules.ts"
 import { fromUsd, toUsd } from "../../domain/Money.ts"
+import type { PricingEntry } from "../../domain/PriceEntry.ts"
 import { listBody, pageRequestOf, timeOf, timeOrNull } from "../edge/ListWire.ts"
 import { orAdminError } from "./AdminErrors.ts"
 
@@ -15,6 +19,7 @@ export const tenantHandlersLayer = HttpApiBuilder.group(AdminApi, "tenants", (ha
   Effect.gen(function* () {
     const organizations = yield* Organizations
     const projects = yield* Projects
+    const { data } = yield* Catalog
     return handlers
       .handle("listOrganizations", ({ query }) =>
         organizations
@@ -35,6 +40,7 @@ export const tenantHandlersLayer = HttpApiBuilder.group(AdminApi, "tenants", (ha
       )
       .handle("updateOrganization", ({ params, payload }) =>
         Effect.gen(function* () {
+          yield* checkPricing(data, payload.pricing)
           const lowBalance = yield* thresholdOf(payload.low_balance_usd)
           return yield* organizations
             .update(params.id, {
@@ -42,7 +48,8 @@ export const tenantHandlersLayer = HttpApiBuilder.group(AdminApi, "tenants", (ha
               closed: payload.closed,
               requestsPerMinute: payload.requests_per_minute,
               tokensPerMinute: payload.tokens_per_minute,
-              lowBalance
+              lowBalance,
+              pricing: payload.pricing
             })
             .pipe(Effect.map(organizationBody), orAdminError)
         })
@@ -86,6 +93,12 @@ const thresholdOf = (text: string | null | undefined) => {
   )
 }
 
+/** A misspelt model would be charged as if nothing had been agreed. */
+const checkPricing = ({ models }: CatalogData, pricing: PricingEntry | null | undefined) => {
+  const fault = pricing ? pricingFault(models, pricing) : undefined
+  return fault === undefined ? Effect.void : Effect.fail(InvalidRequest.of(fault))
+}
+
 const organizationBody = (organization: Organization): typeof OrganizationBody.Type => ({
   object: "organization",
   id: organization.id,
@@ -93,6 +106,7 @@ const organizationBody = (organization: Organization): typeof OrganizationBody.T
   requests_per_minute: organization.limits.requestsPerMinute ?? null,
   tokens_per_minute: organization.limits.tokensPerMinute ?? null,
   low_balance_usd: organization.lowBalance === undefined ? null : toUsd(organization.lowBalance),
+  pricing: organization.pricing ?? null,
   created_at: timeOf(organization.createdAtMillis),
   closed_at: timeOrNull(organization.closedAtMillis)
 })

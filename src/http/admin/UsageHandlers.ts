@@ -3,8 +3,8 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 
 import { AdminApi } from "../../api/admin/AdminApi.ts"
-import { makeUsageReply } from "../usage/UsageReply.ts"
+import { makeAdminUsageReply } from "../usage/UsageReply.ts"
 
 export const usageHandlersLayer = HttpApiBuilder.group(AdminApi, "usage", (handlers) =>
-  Effect.map(makeUsageReply, (reply) => handlers.handle("report", ({ query, request }) => reply(query, request)))
+  Effect.map(makeAdminUsageReply, (reply) => handlers.handle("report", ({ query, request }) => reply(query, request)))
 )

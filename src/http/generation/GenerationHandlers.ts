@@ -51,9 +51,9 @@ export const toGeneration = (receipt: Receipt): typeof Generation.Type => ({
   adjusted: receipt.adjusted ?? [],
   routing: receipt.routing === undefined ? null : toRouting(receipt.routing),
   tokens: toTokens(receipt),
-  picodollars_per_token: receipt.rates === undefined ? null : toRates(receipt.rates),
+  picodollars_per_token: toRates(receipt),
   billed_audio_ms: receipt.usage?.audioMillis ?? null,
-  picodollars_per_audio_hour: receipt.rates?.["audioHour"]?.toString() ?? null,
+  picodollars_per_audio_hour: toHourlyRate(receipt),
   catalog_version: receipt.catalogVersion,
   held_usd: toUsd(receipt.held),
   cost_usd: toUsd(receipt.cost),
@@ -82,12 +82,25 @@ const bucketNames: { readonly [bucket: string]: string } = {
 
 export const bucketNameOf = (bucket: string): string => bucketNames[bucket] ?? bucket
 
-const toRates = (rates: NonNullable<Receipt["rates"]>): { readonly [bucket: string]: string } =>
-  Object.fromEntries(
-    Object.entries(rates).flatMap(([bucket, rate]) =>
-      bucket === "audioHour" ? [] : [[bucketNameOf(bucket), String(rate)]]
-    )
-  )
+const toRates = ({ rateDivisor, rates }: Receipt): { readonly [bucket: string]: string } | null =>
+  rates === undefined
+    ? null
+    : Object.fromEntries(
+        Object.entries(rates).flatMap(([bucket, rate]) =>
+          bucket === "audioHour" ? [] : [[bucketNameOf(bucket), toRate(rate, rateDivisor)]]
+        )
+      )
+
+const toHourlyRate = ({ rateDivisor, rates }: Receipt): string | null => {
+  const rate = rates?.["audioHour"]
+  return rate === undefined ? null : toRate(rate, rateDivisor)
+}
+
+/** An exact decimal: a divisor divides a million. */
+export const toRate = (rate: bigint, divisor = 1n): string => {
+  const millionths = (rate * (1_000_000n / divisor)).toString().padStart(7, "0")
+  return `${millionths.slice(0, -6)}.${millionths.slice(-6)}`.replace(/\.?0+$/, "")
+}
 
 const toTokens = ({ usage, usageEstimated }: Receipt): (typeof Generation.Type)["tokens"] =>
   usage === undefined

@@ -1,73 +1,99 @@
 /**
  * `GET /v1/models`: the models that can be called. The routed model comes first, because programs that let their users
- * pick a model often begin with the first; models that cannot chat come last. The answers are built once at start,
- * because the catalog does not change while the gateway runs.
+ * pick a model often begin with the first; models that cannot chat come last. The answers are built once, because the
+ * catalog does not change while the gateway runs, and once for each pricing of an organization.
  */
 import { Array as Arr, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 
-import { Api } from "../../api/Api.ts"
+import { Api, CurrentCaller } from "../../api/Api.ts"
 import { NotFound } from "../../api/Errors.ts"
 import type { ModelCard, ModelFacts } from "../../api/Models.ts"
 import { Catalog } from "../../catalog/Catalog.ts"
 import type { Endpoint, Model } from "../../catalog/Model.ts"
+import { makeOffers, type Offer } from "../../catalog/Offer.ts"
 import type { Price, Rates } from "../../catalog/Price.ts"
-import { type Picodollars, times, toUsd } from "../../domain/Money.ts"
+import { type Picodollars, picodollars, toUsd } from "../../domain/Money.ts"
 import { efforts } from "../../domain/Reasoning.ts"
 
 export const modelHandlersLayer = (options: { readonly serviceName: string }) =>
   HttpApiBuilder.group(Api, "models", (handlers) =>
     Effect.gen(function* () {
-      const { lookup, models } = yield* Catalog
-      const chats = models.filter(({ kind }) => kind === "chat")
-      const listed = [
-        ...(Arr.isReadonlyArrayNonEmpty(chats) ? [routedCard(chats, options.serviceName)] : []),
-        ...chats.map(cardOf),
-        ...models.filter(({ kind }) => kind === "transcription").map(cardOf)
-      ]
-      const cards = new Map(listed.map(({ svc, ...base }) => [base.id, { ...base, [options.serviceName]: svc }]))
-      const list = { object: "list", data: [...cards.values()] }
+      const catalog = yield* Catalog
+      const offerAt = makeOffers(catalog)
+      const usual = cardsOf(catalog, options.serviceName)
+      const own = new WeakMap<Offer, Cards>()
+      const cardsFor = Effect.map(CurrentCaller, ({ pricing }) => {
+        const offer = offerAt(pricing)
+        if (offer === undefined) return usual
+        const cards = own.get(offer) ?? cardsOf(offer, options.serviceName)
+        own.set(offer, cards)
+        return cards
+      })
       return handlers
-        .handleRaw("list", () => Effect.succeed(HttpServerResponse.jsonUnsafe(list)))
-        .handleRaw("get", ({ params }) => {
-          const named = lookup(params.id)
-          const found = cards.get(named._tag === "Served" ? named.model.id : params.id)
-          return found === undefined
-            ? Effect.fail(NotFound.of("There is no such model; see /v1/models"))
-            : Effect.succeed(HttpServerResponse.jsonUnsafe(found))
-        })
+        .handleRaw("list", () =>
+          Effect.map(cardsFor, (cards) => HttpServerResponse.jsonUnsafe({ object: "list", data: [...cards.values()] }))
+        )
+        .handleRaw(
+          "get",
+          Effect.fnUntraced(function* ({ params }) {
+            const named = catalog.lookup(params.id)
+            const found = (yield* cardsFor).get(named._tag === "Served" ? named.model.id : params.id)
+            if (found === undefined) return yield* NotFound.of("There is no such model; see /v1/models")
+            return HttpServerResponse.jsonUnsafe(found)
+          })
+        )
     })
   )
 
-const perMillion = (rate: Picodollars): string => toUsd(times(rate, 1_000_000))
+type Cards = ReadonlyMap<string, object>
 
-const pricesOf = (rates: Rates) => ({
-  input: perMillion(rates.input),
-  output: perMillion(rates.output),
-  cache_read: perMillion(rates.cacheRead),
-  cache_write: perMillion(rates.cacheWrite5m),
-  cache_write_1h: perMillion(rates.cacheWrite1h),
-  audio_input: perMillion(rates.audioInput)
+const cardsOf = ({ models }: Offer, serviceName: string): Cards => {
+  const chats = models.filter(({ kind }) => kind === "chat")
+  const listed = [
+    ...(Arr.isReadonlyArrayNonEmpty(chats) ? [routedCard(chats, serviceName)] : []),
+    ...chats.map(cardOf),
+    ...models.filter(({ kind }) => kind === "transcription").map(cardOf)
+  ]
+  return new Map(listed.map(({ svc, ...base }) => [base.id, { ...base, [serviceName]: svc }]))
+}
+
+/** Exact, because a divisor of rates divides a million. */
+const perMillion = (rate: Picodollars, { divisor = 1n }: Price): string =>
+  toUsd(picodollars((rate * 1_000_000n) / divisor))
+
+const pricesOf = (rates: Rates, price: Price) => ({
+  input: perMillion(rates.input, price),
+  output: perMillion(rates.output, price),
+  cache_read: perMillion(rates.cacheRead, price),
+  cache_write: perMillion(rates.cacheWrite5m, price),
+  cache_write_1h: perMillion(rates.cacheWrite1h, price),
+  audio_input: perMillion(rates.audioInput, price)
 })
 
-const tokenPrice = ({ rates, tiers }: Price) => ({
-  ...pricesOf(rates),
-  tiers: tiers.map((tier) => ({ input_tokens_above: tier.abovePromptTokens, ...pricesOf(tier.rates) }))
+const tokenPrice = (price: Price) => ({
+  ...pricesOf(price.rates, price),
+  tiers: price.tiers.map((tier) => ({ input_tokens_above: tier.abovePromptTokens, ...pricesOf(tier.rates, price) }))
 })
 
-/** The price and the limits of an endpoint, by the token or by the hour of audio. */
-export const termsOf = ({ contextWindow, maxOutputTokens, price }: Endpoint) =>
-  price.rates.audioHour === undefined
-    ? {
-        price_usd_per_mtok: tokenPrice(price),
-        context_window: contextWindow,
-        max_output_tokens: maxOutputTokens
-      }
+/** A price by the token or by the hour of audio. */
+export const statedPrice = (price: Price) => {
+  const { divisor = 1n, minimumAudioMillis, rates } = price
+  // An hour is priced in whole millionths of a dollar, so its rate is a multiple of what a divisor can be.
+  return rates.audioHour === undefined
+    ? { price_usd_per_mtok: tokenPrice(price) }
     : {
-        price_usd_per_audio_hour: toUsd(price.rates.audioHour),
-        ...(price.minimumAudioMillis !== undefined && { minimum_audio_seconds: price.minimumAudioMillis / 1_000 })
+        price_usd_per_audio_hour: toUsd(picodollars(rates.audioHour / divisor)),
+        ...(minimumAudioMillis !== undefined && { minimum_audio_seconds: minimumAudioMillis / 1_000 })
       }
+}
+
+/** The price that is charged at an endpoint, and its limits if these are in tokens. */
+export const termsOf = ({ contextWindow, maxOutputTokens, price }: Endpoint) => ({
+  ...statedPrice(price),
+  ...(price.rates.audioHour === undefined && { context_window: contextWindow, max_output_tokens: maxOutputTokens })
+})
 
 type Facts = typeof ModelFacts.Type
 

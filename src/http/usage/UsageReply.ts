@@ -3,8 +3,8 @@ import { Clock, DateTime, Effect, Option, Struct } from "effect"
 import type { HttpServerRequest } from "effect/http"
 
 import { InternalError, InvalidRequest } from "../../api/Errors.ts"
-import { UsageBucket, type UsageParameters } from "../../api/UsageAnswer.ts"
-import { toUsd } from "../../domain/Money.ts"
+import { type AdminUsageBucket, UsageBucket, type UsageParameters } from "../../api/UsageAnswer.ts"
+import { picodollars, toUsd } from "../../domain/Money.ts"
 import { describeFault } from "../../observability/ErrorDescription.ts"
 import {
   maxUsageRows,
@@ -56,44 +56,58 @@ const failure = ({ cause, reason }: UsageReportError): Effect.Effect<never, Inva
       )
 
 /** Answers with the usage of one organization, or of all where `organization` is absent. */
-export const makeUsageReply = Effect.map(UsageReports, ({ report }) =>
-  Effect.fnUntraced(function* (query: Parameters, request: HttpServerRequest.HttpServerRequest, organization?: string) {
-    const timeZone = query.time_zone ?? "UTC"
-    if (Option.isNone(DateTime.zoneMakeNamed(timeZone))) {
-      return yield* invalid("time_zone: must be an IANA name such as Europe/Berlin")
-    }
-    const allowed = usageDimensions.filter((name) => organization === undefined || name !== "organization_id")
-    const groupBy = yield* groupsOf(query.group_by, allowed)
-    const span = yield* spanOf(query)
-    const { interval } = query
-    const filter = {
-      ...Object.fromEntries(usageDimensions.map((name) => [name, query[name]])),
-      ...(organization !== undefined && { organization_id: organization })
-    }
-    const rows = yield* report({ ...span, interval, timeZone, groupBy, filter }).pipe(Effect.catch(failure))
-    const data = rows.map(bucketOf)
-    if (wantsCsv(query, request)) return csvReply("usage", columnsOf(groupBy, interval !== undefined), data)
-    return {
-      object: "list" as const,
-      data,
-      from: timeOf(span.fromMillis),
-      to: timeOf(span.toMillis)
-    }
-  })
-)
+const makeReply = <B extends Bucket>(write: (row: UsageRow) => B, columns: CsvColumns<B>) =>
+  Effect.map(UsageReports, ({ report }) =>
+    Effect.fnUntraced(function* (
+      query: Parameters,
+      request: HttpServerRequest.HttpServerRequest,
+      organization?: string
+    ) {
+      const timeZone = query.time_zone ?? "UTC"
+      if (Option.isNone(DateTime.zoneMakeNamed(timeZone))) {
+        return yield* invalid("time_zone: must be an IANA name such as Europe/Berlin")
+      }
+      const allowed = usageDimensions.filter((name) => organization === undefined || name !== "organization_id")
+      const groupBy = yield* groupsOf(query.group_by, allowed)
+      const span = yield* spanOf(query)
+      const { interval } = query
+      const filter = {
+        ...Object.fromEntries(usageDimensions.map((name) => [name, query[name]])),
+        ...(organization !== undefined && { organization_id: organization })
+      }
+      const rows = yield* report({ ...span, interval, timeZone, groupBy, filter }).pipe(Effect.catch(failure))
+      const data = rows.map(write)
+      if (wantsCsv(query, request))
+        return csvReply("usage", { ...groupColumns(groupBy, interval !== undefined), ...columns }, data)
+      return {
+        object: "list" as const,
+        data,
+        from: timeOf(span.fromMillis),
+        to: timeOf(span.toMillis)
+      }
+    })
+  )
 
 type Bucket = typeof UsageBucket.Type
+type AdminBucket = typeof AdminUsageBucket.Type
 
 /** All members that are not about which requests a row counts. */
 const measures = Struct.keys(UsageBucket.fields).filter(
   (name): name is Exclude<keyof Bucket, "object" | "start" | "group"> => !["object", "start", "group"].includes(name)
 )
 
-/** The columns of CSV: the interval, what is grouped by, and every sum. */
-const columnsOf = (groupBy: ReadonlyArray<UsageDimension>, hasIntervals: boolean): CsvColumns<Bucket> => ({
+/** Every sum, as a column of CSV. */
+const sums: CsvColumns<Bucket> = Object.fromEntries(measures.map((name) => [name, (bucket: Bucket) => bucket[name]]))
+const adminSums: CsvColumns<AdminBucket> = {
+  ...sums,
+  provider_cost_usd: (bucket) => bucket.provider_cost_usd,
+  margin_usd: (bucket) => bucket.margin_usd
+}
+
+/** The columns of CSV for which requests a row counts: the interval, and what is grouped by. */
+const groupColumns = (groupBy: ReadonlyArray<UsageDimension>, hasIntervals: boolean): CsvColumns<Bucket> => ({
   ...(hasIntervals && { start: ({ start }: Bucket) => (start === null ? null : DateTime.formatIso(start)) }),
-  ...Object.fromEntries(groupBy.map((name) => [name, ({ group }: Bucket) => group[name] ?? null])),
-  ...Object.fromEntries(measures.map((name) => [name, (bucket: Bucket) => bucket[name]]))
+  ...Object.fromEntries(groupBy.map((name) => [name, ({ group }: Bucket) => group[name] ?? null]))
 })
 
 const bucketOf = (row: UsageRow): typeof UsageBucket.Type => ({
@@ -110,3 +124,15 @@ const bucketOf = (row: UsageRow): typeof UsageBucket.Type => ({
   audio_seconds: row.audioMillis / 1_000,
   cost_usd: toUsd(row.cost)
 })
+
+const adminBucketOf = (row: UsageRow): AdminBucket => ({
+  ...bucketOf(row),
+  provider_cost_usd: toUsd(row.providerCost),
+  margin_usd: toUsd(picodollars(row.cost - row.providerCost))
+})
+
+/** For the holder of a key, who sees what is charged and not what the providers bill. */
+export const makeUsageReply = makeReply(bucketOf, sums)
+
+/** For operators. */
+export const makeAdminUsageReply = makeReply(adminBucketOf, adminSums)
