@@ -67,9 +67,6 @@ export class Database extends Context.Service<
 
   /** For a database that is only read: fails where `layer` would migrate. */
   static readonly layerMigrated = (options: DatabaseOptions) => prepared(clientsOf(options), requireMigrated)
-
-  /** An embedded database in memory, which is lost when its scope closes. */
-  static readonly layerMemory = Layer.suspend(() => prepared(embeddedAt("memory://"), migrate))
 }
 
 const applicationName = "tollgate"
@@ -97,11 +94,11 @@ const postgresql = Effect.fnUntraced(function* (url: Redacted.Redacted, poolSize
   return { engine: "postgresql", general, ledger } satisfies Clients
 }, Effect.mapError(unreachable))
 
-/** Opens the embedded engine. It is imported only when it is needed, because it takes hundreds of megabytes. */
+/** Opens the embedded engine. It is imported only when it is needed, because it takes a hundred megabytes. */
 const openEmbedded = (location: string): Effect.Effect<PGlite, DataDirectory.DataDirectoryError, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.tryPromise({
-      try: () => import("@electric-sql/pglite").then(({ PGlite }) => PGlite.create(location)),
+      try: () => import("./EmbeddedEngine.ts").then(({ openEngine }) => openEngine(location)),
       catch: (cause) => DataDirectory.unusable(location, cause)
     }),
     (database) => Effect.promise(() => database.close())
