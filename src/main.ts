@@ -130,10 +130,12 @@ const run = Effect.gen(function* () {
   )
 }).pipe(Effect.provide(ConfigProvider.layer(environment)))
 
-if (import.meta.main) {
+/** Runs the gateway in this process until it is stopped. */
+export const start = (): void =>
   NodeRuntime.runMain(run, {
     disableErrorReporting: true,
     // A gateway runs until it is stopped, so an interruption is its normal end and exits with 0.
     teardown: (exit, onExit) => onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
   })
-}
+
+if (import.meta.main) start()

@@ -1,5 +1,5 @@
 /**
- * The gateway as operators run it, `node src/main.ts` in a process of its own, which suites kill and benchmarks
+ * The gateway as operators run it, `node src/launch.ts` in a process of its own, which suites kill and benchmarks
  * measure.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process"
@@ -24,7 +24,7 @@ export class GatewayProcess {
   /** `preload`: a module that is loaded before the gateway, and that exchanges messages with this process. */
   constructor(port: number, environment: { readonly [variable: string]: string }, preload?: string) {
     this.url = `http://127.0.0.1:${port}`
-    this.child = spawn(process.execPath, [...(preload === undefined ? [] : ["--import", preload]), "src/main.ts"], {
+    this.child = spawn(process.execPath, [...(preload === undefined ? [] : ["--import", preload]), "src/launch.ts"], {
       cwd: root,
       env: { PATH: process.env["PATH"] ?? "", PORT: String(port), ...environment },
       stdio: ["ignore", "pipe", "pipe", ...(preload === undefined ? [] : ["ipc" as const])]

@@ -17,8 +17,8 @@ const storing = ["domain", "catalog", "sql", "Config", "observability"]
 const edge = ["domain", "catalog", "api", ...capabilities, "gateway", "alerts", "Config", "observability"]
 
 /**
- * What each folder of `src` may import, beside itself. `main.ts`, `cli.ts` and `Config.ts` count as folders of their
- * own. An import that is not listed here would run upwards or sideways.
+ * What each folder of `src` may import, beside itself. `launch.ts`, `main.ts`, `cli.ts` and `Config.ts` count as
+ * folders of their own. An import that is not listed here would run upwards or sideways.
  */
 const arrows: Record<string, ReadonlyArray<string>> = {
   domain: [],
@@ -45,7 +45,8 @@ const arrows: Record<string, ReadonlyArray<string>> = {
   audit: ["domain", "catalog", "ledger", "receipts", "sql"],
   // Audits and balances are read from the database itself: they work when no gateway runs, and trust none that does.
   cli: [...edge, "config", "http", "audit", "sql"],
-  main: [...edge, "http", "sandbox", "sql"]
+  main: [...edge, "http", "sandbox", "sql"],
+  launch: ["main"]
 }
 
 /** Single files that a folder may import from a folder that is closed to it. */
