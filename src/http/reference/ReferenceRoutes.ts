@@ -1,17 +1,16 @@
 /**
  * `/openapi.json`, and `/docs` with its style sheet and script. All of them are made, compressed and named by their
- * content once, when the gateway starts; nothing is loaded from another host, and the policy of the page forbids it.
+ * content once, when the first of them is asked for, because a start would wait for them; nothing is loaded from
+ * another host, and the policy of the page forbids it.
  */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { brotliCompressSync, constants, gzipSync } from "node:zlib"
 
-import { Effect } from "effect"
+import { Effect, Struct } from "effect"
 import { HttpRouter, type HttpServerRequest, HttpServerResponse } from "effect/http"
 
 import { documentPaths } from "../../api/Api.ts"
-import { publishedApi } from "./PublishedApi.ts"
-import { referencePage } from "./ReferencePage.ts"
 
 const styleSheets = ["base", "frame", "text", "samples", "print"]
 
@@ -75,7 +74,7 @@ const cacheControl = (url: string, file: ServedFile): string =>
     ? "public, max-age=31536000, immutable"
     : "no-cache"
 
-const respond = (file: ServedFile) => (request: HttpServerRequest.HttpServerRequest) => {
+const respond = (file: ServedFile, request: HttpServerRequest.HttpServerRequest) => {
   const { bodies, contentType, etag } = file
   const headers = { ...file.headers, etag, "cache-control": cacheControl(request.url, file) }
   const known = request.headers["if-none-match"]?.split(",").map((tag) => tag.trim().replace(/^W\//, "")) ?? []
@@ -90,7 +89,13 @@ const respond = (file: ServedFile) => (request: HttpServerRequest.HttpServerRequ
 }
 
 /** The four files. Addresses in the page are relative to it, so that it works behind any prefix of the path. */
-const filesFor = (serviceName: string): { readonly [Name in keyof typeof documentPaths]: ServedFile } => {
+const filesFor = async (
+  serviceName: string
+): Promise<{ readonly [Name in keyof typeof documentPaths]: ServedFile }> => {
+  const [{ publishedApi }, { referencePage }] = await Promise.all([
+    import("./PublishedApi.ts"),
+    import("./ReferencePage.ts")
+  ])
   const document = publishedApi(serviceName)
   const style = styleSheets.map((name) => ownFile(`style/${name}.css`)).join("\n")
   const script = ownFile("reference.js")
@@ -111,17 +116,25 @@ const filesFor = (serviceName: string): { readonly [Name in keyof typeof documen
 }
 
 /** Suites start many gateways of one name in one process. */
-const files = new Map<string, ReturnType<typeof filesFor>>()
+const made = new Map<string, ReturnType<typeof filesFor>>()
+
+const filesOf = (serviceName: string): ReturnType<typeof filesFor> => {
+  const files = made.get(serviceName) ?? filesFor(serviceName)
+  made.set(serviceName, files)
+  return files
+}
 
 /** The routes of `documentPaths`. */
 export const referenceLayer = (serviceName: string) =>
   HttpRouter.use(
     Effect.fnUntraced(function* (router) {
-      const made = files.get(serviceName) ?? filesFor(serviceName)
-      files.set(serviceName, made)
-      yield* router.add("GET", documentPaths.openApi, respond(made.openApi))
-      yield* router.add("GET", documentPaths.reference, respond(made.reference))
-      yield* router.add("GET", documentPaths.styleSheet, respond(made.styleSheet))
-      yield* router.add("GET", documentPaths.script, respond(made.script))
+      for (const name of Struct.keys(documentPaths)) {
+        yield* router.add("GET", documentPaths[name], (request) =>
+          Effect.flatMap(
+            Effect.promise(() => filesOf(serviceName)),
+            (files) => respond(files[name], request)
+          )
+        )
+      }
     })
   )
