@@ -40,6 +40,7 @@ export interface CallerRow extends Limits {
   readonly budgets: ReadonlyArray<string> | null
   /** As JSON. */
   readonly organization_pricing: string | null
+  readonly organization_hard_cap: boolean
 }
 
 /** What is read of a key to show it to its owner. */
@@ -116,6 +117,7 @@ export const callerOf = (row: CallerRow): AuthenticatedKey => ({
     ...(row.organization_pricing !== null && { pricing: row.organization_pricing }),
     requestsPerMinute: row.requests_per_minute ?? undefined,
     ...(row.tokens_per_minute !== null && { tokensPerMinute: row.tokens_per_minute }),
+    ...(row.organization_hard_cap && { hardCap: true }),
     ...(isOrganizationLimited(row) && {
       organizationLimits: {
         requestsPerMinute: row.organization_requests_per_minute ?? undefined,

@@ -153,7 +153,8 @@ const makeAuthenticate = Effect.gen(function* () {
         SELECT k.id, k.environment_id, e.project_id, p.organization_id, o.closed_at, k.endpoint_allowlist,
           k.model_allowlist, k.requests_per_minute, k.tokens_per_minute, k.expires_at, k.revoked_at,
           o.requests_per_minute AS organization_requests_per_minute,
-          o.tokens_per_minute AS organization_tokens_per_minute, o.pricing::text AS organization_pricing,
+          o.tokens_per_minute AS organization_tokens_per_minute, o.hard_cap AS organization_hard_cap,
+          o.pricing::text AS organization_pricing,
           (
             SELECT array_agg(
               b.id::text ORDER BY array_position(ARRAY['total', 'month', 'week', 'day'], b.period), b.subject DESC, b.id

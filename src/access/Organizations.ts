@@ -26,6 +26,8 @@ export interface Organization {
   readonly lowBalance: Picodollars | undefined
   /** What it is charged, where that is not what the catalog says. */
   readonly pricing: PricingEntry | undefined
+  /** Whether its balance can never go below zero, whatever a provider counts. */
+  readonly hardCap: boolean
   readonly createdAtMillis: number
   readonly closedAtMillis: number | undefined
 }
@@ -41,6 +43,7 @@ export interface OrganizationChange {
   readonly lowBalance?: Picodollars | null | undefined
   /** Takes the place of an earlier pricing as a whole; `null` takes it away. */
   readonly pricing?: PricingEntry | null | undefined
+  readonly hardCap?: boolean | undefined
 }
 
 export interface OrganizationFilter {
@@ -58,6 +61,7 @@ interface OrganizationRow {
   readonly tokens_per_minute: number | null
   readonly low_balance: bigint | null
   readonly pricing: PricingEntry | null
+  readonly hard_cap: boolean
 }
 
 /** A row with its columns as JSON, for the audit trail. */
@@ -130,7 +134,8 @@ export class Organizations extends Context.Service<
             requests_per_minute = ${givenOr(changed.requestsPerMinute, before.requests_per_minute)}::integer,
             tokens_per_minute = ${givenOr(changed.tokensPerMinute, before.tokens_per_minute)}::integer,
             low_balance = ${givenOr(changed.lowBalance, before.low_balance)}::bigint,
-            pricing = ${pricing === null ? null : JSON.stringify(pricing)}::text::jsonb
+            pricing = ${pricing === null ? null : JSON.stringify(pricing)}::text::jsonb,
+            hard_cap = ${changed.hardCap ?? before.hard_cap}
           WHERE id = ${id} RETURNING *, to_jsonb(organization) AS snapshot`).pipe(Effect.flatMap(firstRow))
         const snapshots = { before: before.snapshot, after: after.snapshot }
         return {
@@ -164,6 +169,7 @@ const organizationOf = (row: OrganizationRow): Organization => ({
   },
   lowBalance: row.low_balance === null ? undefined : picodollars(row.low_balance),
   pricing: row.pricing ?? undefined,
+  hardCap: row.hard_cap,
   createdAtMillis: row.created_at.getTime(),
   closedAtMillis: row.closed_at?.getTime()
 })

@@ -47,5 +47,8 @@ export const KeyFacts = Schema.Struct({
 export const Credits = Schema.Struct({
   object: Schema.Literal("credits"),
   available_usd: Usd.annotate({ description: "What can be spent: settled money minus what is held." }),
-  held_usd: Usd.annotate({ description: "What is set aside for requests that are under way." })
+  held_usd: Usd.annotate({ description: "What is set aside for requests that are under way." }),
+  hard_cap: Schema.Boolean.annotate({
+    description: "Whether the balance can never go below zero, whatever a provider counts."
+  })
 }).annotate({ identifier: "Credits" })

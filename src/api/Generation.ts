@@ -70,6 +70,10 @@ export const Generation = Schema.Struct({
   catalog_version: Schema.String,
   held_usd: Usd.annotateKey({ description: "What was held before the call, in USD." }),
   cost_usd: Usd.annotateKey({ description: "What was charged, in USD." }),
+  uncollected_usd: Usd.annotateKey({
+    description:
+      "What the charge lacks of the price of the tokens, because the balance can never go below zero, in USD."
+  }),
   duration_ms: Schema.Finite,
   first_output_ms: Schema.NullOr(Schema.Finite).annotateKey({ description: "From arrival to the first output." })
 }).annotate({ identifier: "Generation" })

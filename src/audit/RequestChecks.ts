@@ -8,7 +8,7 @@
  */
 import { billedMillis, costOf, type Price } from "../catalog/Price.ts"
 import type { OrganizationId, RequestId } from "../domain/Ids.ts"
-import { type Picodollars, zero } from "../domain/Money.ts"
+import { type Picodollars, picodollars, zero } from "../domain/Money.ts"
 import { chargeForDelivered } from "../ledger/Pricing.ts"
 import { priceUnder, providerCostOf, statedRates } from "../receipts/ChargedReceipt.ts"
 import type { ChargeFacts, Receipt } from "../receipts/Receipt.ts"
@@ -115,12 +115,15 @@ const providerCostFaults = (
     : [{ check: "provider_cost", expected: String(expected), found: String(providerCost ?? "none") }]
 }
 
-/** What this usage costs, depending on who ended the request. */
+/** What this usage is charged, depending on who ended the request and on what could be collected. */
 const costOfUsage = (
   price: Price,
-  { held, outcome, usage }: Pick<ChargeFacts, "held" | "outcome" | "usage">
+  { held, outcome, uncollected = zero, usage }: Pick<ChargeFacts, "held" | "outcome" | "uncollected" | "usage">
 ): Picodollars =>
-  outcome === "client_left" ? chargeForDelivered({ price, held, delivered: usage }) : costOf(price, usage)
+  picodollars(
+    (outcome === "client_left" ? chargeForDelivered({ price, held, delivered: usage }) : costOf(price, usage)) -
+      uncollected
+  )
 
 /** Compares the usage, the rates and the cost on the receipt with the price in force. */
 function* receiptFaults({ price: providerPrice, receipt }: RequestRecords): Generator<Fault> {

@@ -17,7 +17,13 @@ const payment = {
   reason: Flag.String("reason").pipe(Flag.withDescription("Why; it is kept in the journal."))
 } as const
 
-const payloadOf = ({ amount, payment: payment_id, reason }: Command.Command.Config.Infer<typeof payment>) => ({
+const payloadOf = ({
+  amount,
+  payment: payment_id,
+  reason
+}: {
+  readonly [K in "amount" | "payment" | "reason"]: string
+}) => ({
   payment_id,
   amount_usd: amount,
   reason
@@ -43,13 +49,19 @@ const grant = Command.make(
   })
 ).pipe(Command.withDescription("Grant credit. A repeat with the same payment id changes nothing."))
 
+const force = Flag.Boolean("force").pipe(
+  Flag.withDescription("Take an organization with a hard cap below zero, if need be."),
+  Flag.withDefault(false)
+)
+
 const correct = Command.make(
   "correct",
-  payment,
+  { ...payment, force },
   Effect.fn(function* (input) {
     const { credit } = yield* AdminClient
     const id = yield* organizationOf(input.organization)
-    yield* printAnswer(credit.correct({ params: { id }, payload: payloadOf(input), responseMode }))
+    const payload = { ...payloadOf(input), ...(input.force && { force: true }) }
+    yield* printAnswer(credit.correct({ params: { id }, payload, responseMode }))
   })
 ).pipe(Command.withDescription("Correct the balance; a negative amount is taken away."))
 

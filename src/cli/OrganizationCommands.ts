@@ -91,7 +91,12 @@ const firstKey = Effect.fnUntraced(function* (organization: OrganizationId) {
 /** Changes an organization and prints it. */
 const changed = Effect.fnUntraced(function* (
   organization: string,
-  payload: { readonly name?: string; readonly closed?: boolean; readonly pricing?: PricingEntry | null }
+  payload: {
+    readonly name?: string
+    readonly closed?: boolean
+    readonly pricing?: PricingEntry | null
+    readonly hard_cap?: boolean
+  }
 ) {
   const { tenants } = yield* AdminClient
   const id = yield* organizationOf(organization)
@@ -153,9 +158,17 @@ const pricing = Command.make(
   })
 ).pipe(Command.withDescription("Set what an organization is charged. It takes the place of an earlier pricing."))
 
+const hardCap = Flag.Literals("hard-cap", ["true", "false"]).pipe(
+  Flag.withDescription("Whether its balance can never go below zero, whatever a provider counts.")
+)
+
+const set = Command.make("set", { organization, hardCap }, ({ hardCap, organization }) =>
+  changed(organization, { hard_cap: hardCap === "true" })
+).pipe(Command.withDescription("Change how an organization is charged."))
+
 export const organizationCommands = Command.make("org").pipe(
   Command.withSharedFlags(adminFlags),
   Command.withDescription("Organizations, to which credit belongs"),
-  Command.withSubcommands([list, get, create, rename, pricing, close, reopen]),
+  Command.withSubcommands([list, get, create, rename, set, pricing, close, reopen]),
   Command.provide(adminCommandLayer)
 )

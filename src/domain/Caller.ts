@@ -31,4 +31,6 @@ export interface Caller {
   readonly organizationLimits?: RateLimitNumbers | undefined
   /** The budgets of the key, its project and its organization, longest period first. Absent where there are none. */
   readonly budgets?: ReadonlyArray<BudgetId>
+  /** Whether the balance of the organization can never go below zero. */
+  readonly hardCap?: boolean
 }

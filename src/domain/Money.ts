@@ -47,3 +47,5 @@ export const times = (amount: Picodollars, count: number): Picodollars => picodo
 export const add = (a: Picodollars, b: Picodollars): Picodollars => picodollars(a + b)
 
 export const min = (a: Picodollars, b: Picodollars): Picodollars => (a < b ? a : b)
+
+export const max = (a: Picodollars, b: Picodollars): Picodollars => (a > b ? a : b)

@@ -6,13 +6,13 @@
 import { Clock, Effect, Metric, Option } from "effect"
 
 import type { RequestId } from "../domain/Ids.ts"
-import type { Picodollars } from "../domain/Money.ts"
+import { type Picodollars, picodollars, toUsd, zero } from "../domain/Money.ts"
 import type { MeteredUsage, Usage } from "../domain/Usage.ts"
 import type { Charge } from "../ledger/Charge.ts"
 import type { Hold } from "../ledger/CreditLedger.ts"
 import { counterOf } from "../observability/MetricSeries.ts"
 import { metricTable } from "../observability/MetricTable.ts"
-import type { ChargeFacts } from "../receipts/Receipt.ts"
+import type { ChargeFacts, RecordedCharge } from "../receipts/Receipt.ts"
 import { encodeChargeFacts, readChargeFacts } from "../receipts/StoredReceipt.ts"
 import type { ReceiptDraft } from "./ReceiptDraft.ts"
 import { withoutCharge } from "./ReceiptParts.ts"
@@ -24,11 +24,7 @@ export interface ChargedUsage {
 }
 
 /** What this try of a request consumed and cost. */
-interface Consumption {
-  readonly metered: MeteredUsage
-  readonly cost: Picodollars
-  readonly outcome: "completed" | "client_left"
-}
+type Consumption = Omit<RecordedCharge, "uncollected">
 
 interface ChargedRequest {
   readonly hold: Hold
@@ -36,6 +32,7 @@ interface ChargedRequest {
 }
 
 const implausibleReports = counterOf(metricTable.implausibleUsage)
+const uncollectedCharges = counterOf(metricTable.uncollectedCharges)
 
 /** Where the gateway's own count was charged, the operator has to ask the provider what it will bill. */
 const reportOwnCount = (request: RequestId, { implausible, unreported }: MeteredUsage, facts: ChargeFacts) => {
@@ -54,17 +51,44 @@ const reportOwnCount = (request: RequestId, { implausible, unreported }: Metered
   )
 }
 
+/** The operator pays what the organization of a request with a hard cap cannot. */
+const reportUncollected = (request: RequestId, { amount, facts = "" }: Charge) =>
+  Option.match(readChargeFacts(facts), {
+    onNone: () => Effect.void,
+    onSome: ({ served, uncollected = zero }) =>
+      uncollected === zero
+        ? Effect.void
+        : Effect.andThen(
+            Metric.update(uncollectedCharges, 1),
+            Effect.logWarning("A request cost more than its organization could be charged").pipe(
+              Effect.annotateLogs({
+                request,
+                ...served,
+                charged_usd: toUsd(amount),
+                uncollected_usd: toUsd(uncollected)
+              })
+            )
+          )
+  })
+
+/** What of this cost is charged: with a hard cap, never more than the hold. */
+const collected = (hold: Hold, cost: Picodollars): Pick<RecordedCharge, "cost" | "uncollected"> =>
+  hold.isCapped === true && cost > hold.amount
+    ? { cost: hold.amount, uncollected: picodollars(cost - hold.amount) }
+    : { cost }
+
 /** Not interruptible: the answer has been received, and a charge is never left half made. */
-export const chargeRequest = Effect.fnUntraced(function* (
-  { hold, receipt }: ChargedRequest,
-  { cost, metered, outcome }: Consumption
-) {
+export const chargeRequest = Effect.fnUntraced(function* ({ hold, receipt }: ChargedRequest, consumption: Consumption) {
   const nowMillis = yield* Clock.currentTimeMillis
-  receipt.recordCharge(metered, cost, outcome)
+  const { metered } = consumption
+  const collectible = collected(hold, consumption.cost)
+  const { cost } = collectible
+  receipt.recordCharge({ ...consumption, ...collectible })
   const chargeFacts = receipt.chargeFacts(nowMillis)
   yield* reportOwnCount(hold.request, metered, chargeFacts)
   const facts = encodeChargeFacts(chargeFacts)
   const { charge, pending } = yield* hold.settle(cost, facts)
+  if (hold.isCapped === true) yield* reportUncollected(hold.request, charge)
   const isOwn = (booked: Charge): boolean => booked.facts === facts
   if (!isOwn(charge)) receipt.recordEarlierCharge()
   yield* receipt.file(

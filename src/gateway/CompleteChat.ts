@@ -13,18 +13,10 @@ import { type Completion, fold } from "../domain/Completion.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { ModelId } from "../domain/Ids.ts"
 import { normalise, reasoningTierOf } from "../domain/Reasoning.ts"
-import { audioTokens } from "../domain/TokenCount.ts"
 import { usageBounds } from "../domain/Usage.ts"
-import { CreditLedger, type HoldOptions } from "../ledger/CreditLedger.ts"
+import { CreditLedger } from "../ledger/CreditLedger.ts"
 import { LearnedOutput, type RequestKind } from "../ledger/LearnedOutput.ts"
-import {
-  affordableOutput,
-  type DefaultOutputTokens,
-  estimate,
-  estimateLikely,
-  type Expectation,
-  expectedTokens
-} from "../ledger/Pricing.ts"
+import type { DefaultOutputTokens } from "../ledger/Pricing.ts"
 import { makeLimitedLog } from "../observability/LimitedLog.ts"
 import { type ChatDispatch, Dispatch } from "../providers/dispatch/Dispatch.ts"
 import type { ProviderAnswer, Exhausted } from "../providers/dispatch/ProviderAnswer.ts"
@@ -38,6 +30,7 @@ import { tokenLimiter } from "./LimitTokens.ts"
 import { Meter } from "./Meter.ts"
 import { receiptOpener, type RequestFacts } from "./ReceiptDraft.ts"
 import { type DrainSignal, meteredStream, settle, type Settlement, type StreamItem } from "./Settlement.ts"
+import { limited, planOf } from "./SpendingPlan.ts"
 
 /** Routing metadata of an answer. On a direct call `routed` is false and the other members are null. */
 export interface RoutingSummary {
@@ -104,28 +97,25 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
       const asked = withReasoning(call.input)
       const choice = yield* candidates.choose(call, asked)
       receipt.recordRouting(choice)
-      const expectation = expectationOf(asked, choice)
-      yield* limitTokens(call.caller, receipt, () => expectedTokens(expectation, defaultOutputTokens))
       const kindAt = kindOf(call, asked)
       const likely = learned.expected(kindAt(choice.targets[0].model.id))
-      const holdOptions = holdOptionsOf(call, { expectation, likely }, defaultOutputTokens)
-      const hold = yield* takeHold(holdOptions)
+      const plan = planOf(call, asked, choice, { likely, defaults: defaultOutputTokens })
+      yield* limitTokens(call.caller, receipt, () => plan.expectedTokens)
+      const hold = yield* takeHold(plan.holdOptions)
       receipt.recordHold(hold.amount)
-      // What the credit pays for is the limit, so that the answer costs no more.
-      const limit =
-        hold.isReduced === true ? affordableOutput(expectation, hold.amount, defaultOutputTokens) : undefined
-      const request = limit === undefined ? asked : { ...asked, maxOutputTokens: limit }
-      const { affinity, promptTokens, targets } = choice
+      const { dispatched, limitAt } = plan.within(hold)
+      const { affinity, promptTokens } = choice
       const answered = yield* send({
         held: hold.request,
-        request,
-        targets,
+        ...dispatched,
         ...(affinity !== undefined && { affinity })
       }).pipe(
         Effect.tapError(({ attempts }) => Effect.sync(() => receipt.recordAttempts(attempts))),
         Effect.mapError((exhausted) => errorFromExhausted(exhausted, hold.charged !== undefined))
       )
       receipt.recordAnswer(answered, yield* Clock.currentTimeMillis)
+      const limit = limitAt(answered.target.endpoint.id)
+      const request = limited(asked, limit)
       const adjustments = withLimit(choice.adjustments(answered.target, request), limit)
       receipt.recordAdjustments(adjustments)
       yield* choice.confirmPin(answered.target.model.id)
@@ -167,36 +157,6 @@ const kindOf =
     tier: reasoningTierOf(reasoning),
     isLimited: maxOutputTokens !== undefined
   })
-
-/** Holds what the first candidate is expected to cost. `likely`: the output that such requests are known to need. */
-const holdOptionsOf = (
-  { caller, id, mayBeCharged = false }: ChatCall,
-  { expectation, likely }: { readonly expectation: Expectation; readonly likely: number | undefined },
-  defaults: DefaultOutputTokens
-): HoldOptions => ({
-  request: id,
-  organization: caller.organization,
-  amount: estimateLikely(expectation, likely, defaults),
-  mayBeCharged,
-  ...(caller.budgets && { budgets: caller.budgets }),
-  reduce: (most) => {
-    const maxOutputTokens = affordableOutput(expectation, most, defaults)
-    return maxOutputTokens === undefined ? undefined : estimate({ ...expectation, maxOutputTokens })
-  }
-})
-
-/** What the first candidate is expected to take. */
-const expectationOf = (request: ChatRequest, { promptTokens, targets }: TargetChoice): Expectation => {
-  const { endpoint } = targets[0]
-  return {
-    price: endpoint.price,
-    modelMaxOutputTokens: endpoint.maxOutputTokens,
-    promptTokens,
-    audioTokens: audioTokens(request),
-    maxOutputTokens: request.maxOutputTokens,
-    tier: reasoningTierOf(request.reasoning)
-  }
-}
 
 const meterOf = (request: ChatRequest, promptTokens: number, { endpoint }: Target): Meter => {
   const outputLimit = Math.min(request.maxOutputTokens ?? endpoint.maxOutputTokens, endpoint.maxOutputTokens)

@@ -23,16 +23,21 @@ export const errorFromLedger = (
     case "Unavailable":
     case "AmountOutOfRange":
     case "PaymentConflict":
+    case "BelowZero":
       return Errors.InternalError.of("Credit could not be reserved; nothing was charged")
   }
 }
 
-const noCreditText = (funds: Funds | undefined): string =>
-  funds === undefined || settledMoney(funds) <= 0n
-    ? "The organization has no credit left; add credit and try again"
+const noCreditText = (funds: Funds | undefined): string => {
+  if (funds === undefined || settledMoney(funds) <= 0n)
+    return "The organization has no credit left; add credit and try again"
+  return funds.held <= 0n
+    ? `The organization has ${usd(funds.available)} USD left and may not owe anything, and this request with a short ` +
+        "answer may cost more; shorten it, or add credit"
     : "Other requests of the organization hold its credit, which is not spent: " +
-      `it has ${usd(settledMoney(funds))} USD, ` +
-      `and ${usd(funds.held)} USD are held until those requests end. Try again then, or add credit`
+        `it has ${usd(settledMoney(funds))} USD, ` +
+        `and ${usd(funds.held)} USD are held until those requests end. Try again then, or add credit`
+}
 
 const usd = (amount: bigint): string => toUsd(picodollars(amount))
 

@@ -15,7 +15,7 @@ import { type AccessRecord, CurrentAccessRecord } from "../observability/AccessL
 import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
 import { providerCostOf, statedRates } from "../receipts/ChargedReceipt.ts"
-import type { ChargeFacts, Receipt } from "../receipts/Receipt.ts"
+import type { ChargeFacts, Receipt, RecordedCharge } from "../receipts/Receipt.ts"
 import { RequestLog } from "../receipts/RequestLog.ts"
 import type { TargetChoice } from "./ChooseTargets.ts"
 import { leftByClient } from "./ClientLeft.ts"
@@ -61,6 +61,7 @@ export class ReceiptDraft {
   private cost: Picodollars = zero
   private providerCost: Picodollars | undefined = undefined
   private unchargedUsage: Usage | undefined = undefined
+  private uncollected: Picodollars | undefined = undefined
   private firstOutputMillis: number | undefined = undefined
   private outcome: string | undefined = undefined
   private readonly record: RequestLog["Service"]["record"]
@@ -120,9 +121,10 @@ export class ReceiptDraft {
     this.adjusted = adjustments
   }
 
-  recordCharge(metered: MeteredUsage, cost: Picodollars, outcome: "completed" | "client_left"): void {
+  recordCharge({ cost, metered, outcome, uncollected }: RecordedCharge): void {
     this.metered = metered
     this.cost = cost
+    this.uncollected = uncollected
     this.outcome = outcome
     this.recordProviderCost(metered.usage)
   }
@@ -147,6 +149,7 @@ export class ReceiptDraft {
     this.unchargedUsage = this.metered?.usage
     this.metered = undefined
     this.cost = zero
+    this.uncollected = undefined
   }
 
   /** The answer broke off, and not because the client left. An outcome that was recorded earlier stands. */
@@ -215,6 +218,7 @@ export class ReceiptDraft {
       catalogVersion: this.catalogVersion,
       held: this.hold,
       ...(this.providerCost !== undefined && { providerCost: this.providerCost }),
+      ...(this.uncollected !== undefined && { uncollected: this.uncollected }),
       durationMillis: nowMillis - this.startedAtMillis,
       ...(this.firstOutputMillis !== undefined && { firstOutputMillis: this.firstOutputMillis })
     }

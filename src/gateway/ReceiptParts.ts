@@ -28,7 +28,7 @@ export const servedBy = ({ endpoint, model }: Target): ChargeFacts["served"] => 
 
 /** The receipt of a try of which another try turned out to be charged. */
 export const withoutCharge = (receipt: Receipt): Receipt => {
-  const { rateDivisor: _divisor, rates: _rates, rule: _rule, usage, ...rest } = receipt
+  const { rateDivisor: _divisor, rates: _rates, rule: _rule, uncollected: _lost, usage, ...rest } = receipt
   return { ...rest, usageEstimated: false, cost: zero, ...(usage && { unchargedUsage: usage }) }
 }
 

@@ -11,10 +11,12 @@ import { makeOffers, type Offer } from "../catalog/Offer.ts"
 import { costOf } from "../catalog/Price.ts"
 import type { Caller } from "../domain/Caller.ts"
 import type { RequestId } from "../domain/Ids.ts"
+import { max } from "../domain/Money.ts"
 import type { AudioLength, Transcript, TranscriptionRequest } from "../domain/Transcription.ts"
 import { totalTokens } from "../domain/Usage.ts"
 import { CreditLedger, type Hold } from "../ledger/CreditLedger.ts"
 import { billedUsage, estimateTranscription, expectedUsage } from "../ledger/TranscriptionPricing.ts"
+import { worstTranscription } from "../ledger/WorstCase.ts"
 import { makeLimitedLog } from "../observability/LimitedLog.ts"
 import { Dispatch } from "../providers/dispatch/Dispatch.ts"
 import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
@@ -71,17 +73,26 @@ const make = Effect.gen(function* () {
   const takeHold = creditHolder(ledger, makeLimitedLog())
   const offerAt = makeOffers(catalog)
 
-  /** Holds what the first candidate costs for audio of this length. */
-  const holdCredit = ({ caller, id, mayBeCharged = false, request }: TranscriptionCall, { endpoint }: Target) =>
-    takeHold({
+  /** Holds what the first candidate costs for audio of this length, or with a hard cap what any of them can cost. */
+  const holdCredit = (
+    { caller, id, mayBeCharged = false, request }: TranscriptionCall,
+    targets: Arr.NonEmptyReadonlyArray<Target>
+  ) => {
+    const amount =
+      caller.hardCap === true
+        ? targets.map(({ endpoint }) => worstTranscription(endpoint, request)).reduce(max)
+        : estimateTranscription(targets[0].endpoint, request)
+    return takeHold({
       request: id,
       organization: caller.organization,
-      amount: estimateTranscription(endpoint, request),
+      amount,
       mayBeCharged,
       ...(caller.budgets && { budgets: caller.budgets }),
       // A transcript cannot be made shorter.
-      reduce: () => undefined
+      reduce: () => undefined,
+      ...(caller.hardCap === true && { hardCap: { modest: amount, waits: true } })
     })
+  }
 
   const adjustmentsAt =
     (request: TranscriptionRequest) =>
@@ -102,7 +113,7 @@ const make = Effect.gen(function* () {
       )
       const [first] = targets
       yield* limitTokens(call.caller, receipt, () => totalTokens(expectedUsage(first.endpoint, call.request)))
-      const hold = yield* holdCredit(call, first)
+      const hold = yield* holdCredit(call, targets)
       receipt.recordHold(hold.amount)
       const answer = yield* dispatch.transcribe({ held: hold.request, request: call.request, targets }).pipe(
         Effect.tapError(({ attempts }) => Effect.sync(() => receipt.recordAttempts(attempts))),

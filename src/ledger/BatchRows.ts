@@ -12,6 +12,8 @@ export interface HoldRow {
    * balance, whatever it leaves.
    */
   readonly least?: bigint
+  /** Whether its charge is cut where it would take the balance below zero. */
+  readonly isCapped?: boolean
   /** The budgets that limit it as well, by the same rule. Absent where there are none. */
   readonly budgets?: ReadonlyArray<BudgetId>
 }
@@ -21,6 +23,8 @@ export interface SettlementRow {
   readonly organization: OrganizationId
   /** `undefined` is a refund: the hold is released and nothing is booked. */
   readonly charge: Charge | undefined
+  /** Whether the charge is cut where it would take the balance below zero. */
+  readonly isCapped?: boolean
   /** The budgets of its hold. Absent where there were none. */
   readonly budgets?: ReadonlyArray<BudgetId>
 }
@@ -33,9 +37,13 @@ export interface Batch {
 }
 
 /** The end of a hold, with a charge or without. */
-export const settlementOf = ({ budgets, id, organization }: HoldRow, charge: Charge | undefined): SettlementRow => ({
+export const settlementOf = (
+  { budgets, id, isCapped, organization }: HoldRow,
+  charge: Charge | undefined
+): SettlementRow => ({
   id,
   organization,
   charge,
+  ...(isCapped === true && { isCapped }),
   ...(budgets && { budgets })
 })

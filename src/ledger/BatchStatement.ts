@@ -11,7 +11,8 @@ import { organizationId, type RequestId } from "../domain/Ids.ts"
 import { Database } from "../sql/Database.ts"
 import type { Batch, HoldRow, SettlementRow } from "./BatchRows.ts"
 import { budgetParameters, refusalsOf, refusingBudgets } from "./BudgetParameters.ts"
-import { budgetStatement } from "./BudgetStatement.ts"
+import { budgetStatementOf } from "./BudgetStatement.ts"
+import { cappedParts, type ChargeParts, plainParts } from "./CappedCharges.ts"
 import { findCharges } from "./Charge.ts"
 import { type AccountId, type Funds, noFunds, type Refusal } from "./HoldAccounts.ts"
 import {
@@ -29,7 +30,8 @@ const isGranted = "CASE WHEN least IS NULL THEN before > 0 ELSE before - amount 
 
 /*
  * Parameters: $1 to $3 and $8 settlements (id, organization, charge or NULL, facts or NULL), $4 to $6 holds (id,
- * organization, amount), $7 the gateway. `MoneySql` describes `account`, `locked`, `released` and `written`.
+ * organization, amount), $7 the gateway, $9 the least balances of the holds. `MoneySql` describes `account`, `locked`,
+ * `released` and `written`.
  *
  * charged   Books each charge with its facts, unless its id is booked already.
  * returned  What the settlements change per organization: a charge takes from the balance, a release gives back.
@@ -44,12 +46,10 @@ const isGranted = "CASE WHEN least IS NULL THEN before > 0 ELSE before - amount 
  * Tables and lists are joined nowhere but in `written`: a plan is made once for batches of all sizes, and a nested loop
  * between two lists would take time in the square of their length.
  */
-const statement = `
-WITH ${lockAccounts("= ANY ($2::uuid[] || $5::uuid[])")}, charged AS (${bookEntries(`
-  SELECT id, organization_id, 'charge', -charge, facts::jsonb
-  FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $8::text[]) AS settlement (id, organization_id, charge, facts)
-  WHERE charge IS NOT NULL AND (SELECT accounts FROM locked) > 0`)}
-), ${releaseHolds("= ANY ($1::uuid[])")}, returned AS MATERIALIZED (
+const statementOf = ({ booked, entries, queries }: ChargeParts): string => `
+WITH ${lockAccounts("= ANY ($2::uuid[] || $5::uuid[])")}, ${releaseHolds("= ANY ($1::uuid[])")}${queries},
+charged AS (${bookEntries(entries)}
+), returned AS MATERIALIZED (
   SELECT organization_id, amount AS balance, 0::bigint AS held FROM charged
   UNION ALL
   ${releasedChanges}
@@ -81,7 +81,7 @@ WITH ${lockAccounts("= ANY ($2::uuid[] || $5::uuid[])")}, charged AS (${bookEntr
   "SELECT organization_id, balance, held FROM returned",
   "SELECT organization_id, -amount, amount FROM taken"
 ])}
-SELECT string_agg(position::text, ',') AS refused, (SELECT count(*) FROM charged)::int AS booked,
+SELECT string_agg(position::text, ',') AS refused, ${booked} AS booked,
   CASE WHEN count(*) > 0 THEN (
     SELECT string_agg(concat_ws(' ', organization_id, balance, held), ',') FROM (
       SELECT organization_id, sum(balance) AS balance, sum(held) AS held FROM (
@@ -96,6 +96,9 @@ SELECT string_agg(position::text, ',') AS refused, (SELECT count(*) FROM charged
   ) END AS funds
 FROM turn
 WHERE position > 0 AND NOT coalesce(${isGranted}, false)`
+
+const statements = { plain: statementOf(plainParts), capped: statementOf(cappedParts("$10")) }
+const budgetStatements = { plain: budgetStatementOf(plainParts), capped: budgetStatementOf(cappedParts("$20")) }
 
 /**
  * JSON as an element of an array parameter. PostgreSQL reads such an element as it reads a JSON string, except for the
@@ -115,7 +118,7 @@ const fundsOf = (text: string | null | undefined): ReadonlyMap<AccountId, Funds>
 export interface Written {
   /** The holds that were refused, by their indexes. */
   readonly refused: ReadonlyMap<number, Refusal>
-  /** How many charges were booked; the ids of the others had one already. */
+  /** How many charges were booked as they were asked for. The others were cut, or their ids had one already. */
   readonly booked: number
 }
 
@@ -154,24 +157,32 @@ const parametersOf = ({ gateway, holds, settlements }: Batch): ReadonlyArray<str
   listParameter(holds.map((row) => row.least ?? "NULL"))
 ]
 
+/** Which of the settlements are capped. Empty where none is. */
+const cappedParameter = ({ settlements }: Batch): ReadonlyArray<string> =>
+  settlements.some(({ charge, isCapped }) => isCapped === true && charge !== undefined)
+    ? [listParameter(settlements.map(({ isCapped = false }) => String(isCapped)))]
+    : []
+
+const kindOf = (capped: ReadonlyArray<string>): "plain" | "capped" => (capped.length === 0 ? "plain" : "capped")
+
 /** The statements of group commit, over the ledger's own connections. */
 export const makeBatchStatement = Effect.gen(function* () {
   const { ledger } = yield* Database
   const clock = yield* Clock.Clock
 
-  const writePlain = (batch: Batch): Effect.Effect<Written, SqlError.SqlError> =>
-    Effect.map(ledger.unsafe<Answer>(statement, parametersOf(batch)), ([row]) => ({
+  const writePlain = (batch: Batch, capped: ReadonlyArray<string>): Effect.Effect<Written, SqlError.SqlError> =>
+    Effect.map(ledger.unsafe<Answer>(statements[kindOf(capped)], [...parametersOf(batch), ...capped]), ([row]) => ({
       refused: typeof row?.refused === "string" ? balanceRefusals(batch.holds, row.refused, row.funds) : noRefusals,
       booked: row?.booked ?? 0
     }))
 
   /** A batch in which a request has budgets. */
-  const writeBudgeted = (batch: Batch): Effect.Effect<Written, SqlError.SqlError> =>
+  const writeBudgeted = (batch: Batch, capped: ReadonlyArray<string>): Effect.Effect<Written, SqlError.SqlError> =>
     Effect.map(
-      ledger.unsafe<Answer>(
-        budgetStatement,
-        budgetParameters(batch, parametersOf(batch), clock.currentTimeMillisUnsafe())
-      ),
+      ledger.unsafe<Answer>(budgetStatements[kindOf(capped)], [
+        ...budgetParameters(batch, parametersOf(batch), clock.currentTimeMillisUnsafe()),
+        ...capped
+      ]),
       ([row]) => ({
         refused:
           typeof row?.refused === "string"
@@ -181,8 +192,12 @@ export const makeBatchStatement = Effect.gen(function* () {
       })
     )
 
-  const write = (batch: Batch): Effect.Effect<Written, SqlError.SqlError> =>
-    batch.holds.some(hasBudgets) || batch.settlements.some(hasBudgets) ? writeBudgeted(batch) : writePlain(batch)
+  const write = (batch: Batch): Effect.Effect<Written, SqlError.SqlError> => {
+    const capped = cappedParameter(batch)
+    return batch.holds.some(hasBudgets) || batch.settlements.some(hasBudgets)
+      ? writeBudgeted(batch, capped)
+      : writePlain(batch, capped)
+  }
 
   /** Which of these holds are in the database. */
   const findHolds = (ids: ReadonlyArray<RequestId>): Effect.Effect<ReadonlySet<string>, SqlError.SqlError> =>

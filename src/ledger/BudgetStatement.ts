@@ -6,6 +6,7 @@
  * and a hold that is refused counts nowhere. A charge counts in the period of its hold; if that was swept meanwhile, in
  * the period in which the request came, as long as it lasts. Budgets are locked after the accounts, in order.
  */
+import type { ChargeParts } from "./CappedCharges.ts"
 import { bookEntries, holdLifetime, lockAccounts, releasedChanges, releaseHolds, writeAccounts } from "./MoneySql.ts"
 
 /*
@@ -25,7 +26,8 @@ import { bookEntries, holdLifetime, lockAccounts, releasedChanges, releaseHolds,
  * As in `BatchStatement`, tables and lists are not joined, but put together and grouped. `(x IN (...)) IS TRUE` makes
  * PostgreSQL look in a hash table; without the second half it would be a join.
  */
-export const budgetStatement = `
+/** Locks accounts and budgets. */
+const lockedBudgets = `
 WITH ${lockAccounts("= ANY ($2::uuid[] || $5::uuid[])")}, budget_row AS MATERIALIZED (
   SELECT * FROM budget
   WHERE id = ANY ($15::uuid[] || $18::uuid[]) AND (SELECT accounts FROM locked) >= 0
@@ -39,32 +41,10 @@ WITH ${lockAccounts("= ANY ($2::uuid[] || $5::uuid[])")}, budget_row AS MATERIAL
     SELECT *, greatest(period_start, budget_period_start(period, time_zone, to_timestamp($10::float8 / 1000))) AS start
     FROM budget_row
   ) AS started
-), charged AS (${bookEntries(
-  `
-  SELECT id, organization_id, 'charge', -charge, facts::jsonb
-  FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $8::text[]) AS settlement (id, organization_id, charge, facts)
-  WHERE charge IS NOT NULL AND (SELECT accounts FROM locked) > 0`,
-  "id, organization_id, amount"
-)}
-), ${releaseHolds("= ANY ($1::uuid[])")}, returned AS MATERIALIZED (
-  SELECT organization_id, amount AS balance, 0::bigint AS held FROM charged
-  UNION ALL
-  ${releasedChanges}
-), budget_released AS (
-  DELETE FROM budget_hold
-  WHERE request_id = ANY ($17::uuid[]) AND budget_id = ANY ($18::uuid[]) AND (SELECT count(*) FROM budget_row) > 0
-  RETURNING request_id, budget_id, period_start, amount
-), budget_change AS MATERIALIZED (
-  SELECT request_id, budget_id, max(charge) AS charge, max(period_start) AS since, max(amount) AS released
-  FROM (
-    SELECT request_id, budget_id, NULL::bigint AS charge, period_start, amount FROM budget_released
-    UNION ALL
-    SELECT request_id, budget_id, charge, NULL, NULL
-    FROM unnest($17::uuid[], $18::uuid[], $19::bigint[]) AS pair (request_id, budget_id, charge)
-    WHERE (request_id IN (SELECT id FROM charged)) IS TRUE
-  ) AS parts
-  GROUP BY request_id, budget_id
-), budget_settled AS MATERIALIZED (
+`
+
+/** From what the charges change to the accounts as they are written. */
+const grantedHolds = `), budget_settled AS MATERIALIZED (
   SELECT budget_id AS id, start, max(amount) AS amount, count(request_id) AS changes,
     sum(spent + CASE WHEN coalesce(since = start, request_time(request_id) >= start) THEN coalesce(charge, 0)
       ELSE 0 END) AS spent,
@@ -141,7 +121,10 @@ WITH ${lockAccounts("= ANY ($2::uuid[] || $5::uuid[])")}, budget_row AS MATERIAL
   "SELECT organization_id, balance, held FROM returned",
   "SELECT organization_id, -amount, amount FROM taken"
 ])}
-SELECT string_agg(concat_ws(' ', position, refused_by), ',') AS refused, (SELECT count(*) FROM charged)::int AS booked,
+`
+
+/** The accounts and budgets that refused holds. */
+const refusals = `
   CASE WHEN count(*) > 0 THEN (
     SELECT string_agg(concat_ws(' ', organization_id, balance, held), ',') FROM (
       SELECT organization_id, sum(balance) AS balance, sum(held) AS held FROM (
@@ -166,3 +149,28 @@ SELECT string_agg(concat_ws(' ', position, refused_by), ',') AS refused, (SELECT
   ) END AS budgets
 FROM turn
 WHERE refused_by > 0`
+
+export const budgetStatementOf = ({
+  booked,
+  budgeted,
+  entries,
+  queries
+}: ChargeParts): string => `${lockedBudgets}), ${releaseHolds("= ANY ($1::uuid[])")}${queries}, charged AS (
+  ${bookEntries(entries, "id, organization_id, amount")}
+), returned AS MATERIALIZED (
+  SELECT organization_id, amount AS balance, 0::bigint AS held FROM charged
+  UNION ALL
+  ${releasedChanges}
+), budget_released AS (
+  DELETE FROM budget_hold
+  WHERE request_id = ANY ($17::uuid[]) AND budget_id = ANY ($18::uuid[]) AND (SELECT count(*) FROM budget_row) > 0
+  RETURNING request_id, budget_id, period_start, amount
+), budget_change AS MATERIALIZED (
+  SELECT request_id, budget_id, max(charge) AS charge, max(period_start) AS since, max(amount) AS released
+  FROM (
+    SELECT request_id, budget_id, NULL::bigint AS charge, period_start, amount FROM budget_released
+    UNION ALL
+    SELECT request_id, budget_id, charge, NULL, NULL FROM (${budgeted}) AS charges (request_id, budget_id, charge)
+  ) AS parts
+  GROUP BY request_id, budget_id
+${grantedHolds}SELECT string_agg(concat_ws(' ', position, refused_by), ',') AS refused, ${booked} AS booked,${refusals}`

@@ -11,12 +11,13 @@ import { maximum, type Picodollars, zero } from "../domain/Money.ts"
 import type { Database } from "../sql/Database.ts"
 import { type Balance, findBalance } from "./Balance.ts"
 import { settlementOf } from "./BatchRows.ts"
+import { cappedLeast } from "./CappedCharges.ts"
 import { type Charge, findCharges } from "./Charge.ts"
 import * as GroupCommit from "./GroupCommit.ts"
 import * as Lease from "./Lease.ts"
 import { amountOutOfRange, holdRefused, type LedgerError, ledgerErrorOf, ledgerUnavailable } from "./LedgerError.ts"
 import { addEntries, bookEntries } from "./MoneySql.ts"
-import { newPendingHold, type PendingSettlement, type ReduceHold } from "./PendingWrite.ts"
+import { type HardCap, newPendingHold, type PendingSettlement, type ReduceHold } from "./PendingWrite.ts"
 import * as Sweeper from "./Sweeper.ts"
 
 /** Money set aside for one request. */
@@ -25,6 +26,8 @@ export interface Hold {
   readonly amount: Picodollars
   /** Whether `amount` is less than what was asked for, because the rest of the credit is held for other requests. */
   readonly isReduced?: boolean
+  /** Whether the charge is never more than the hold, whatever the request cost. */
+  readonly isCapped?: boolean
   /** What an earlier try of the same request was charged. Then nothing is held, and nothing more is charged. */
   readonly charged?: Charge
   /**
@@ -54,6 +57,11 @@ export interface HoldOptions {
   readonly reduce?: ReduceHold
   /** The budgets that limit the request, longest period first. Absent where there are none. */
   readonly budgets?: ReadonlyArray<BudgetId>
+  /**
+   * Present for an organization whose balance can never go below zero. Its hold is granted only where all of it is
+   * available, and its charge is never more than the hold.
+   */
+  readonly hardCap?: HardCap
 }
 
 interface GrantOptions {
@@ -99,15 +107,12 @@ export class CreditLedger extends Context.Service<
       })
 
       const hold = Effect.fnUntraced(function* (options: HoldOptions) {
-        const { request, organization, amount, budgets } = options
+        const { request, amount } = options
         const paid = options.mayBeCharged === true ? yield* chargedHold(options) : undefined
         if (paid !== undefined) return paid
         if (amount < 0n) return yield* Effect.die(new Error(`A hold cannot be ${amount} picodollars`))
         if (amount > maximum) return yield* amountOutOfRange()
-        const pending = newPendingHold(
-          { id: request, organization, amount, ...(budgets && { budgets }) },
-          options.reduce
-        )
+        const pending = pendingHoldOf(options)
         let settlement: PendingSettlement | undefined
         const end = (charge: Charge | undefined): Effect.Effect<PendingSettlement> =>
           Effect.suspend(() => {
@@ -128,7 +133,13 @@ export class CreditLedger extends Context.Service<
             ? Effect.die(new Error(`A charge cannot be ${actual} picodollars`))
             : Effect.flatMap(end({ amount: actual, ...(facts !== undefined && { facts }) }), settledOf)
         const held = pending.row.amount
-        return { request: heldRequestId(request), amount: held, isReduced: held < amount, settle } satisfies Hold
+        return {
+          request: heldRequestId(request),
+          amount: held,
+          isReduced: held < amount,
+          isCapped: options.hardCap !== undefined,
+          settle
+        } satisfies Hold
       })
 
       const grant = Effect.fn("CreditLedger.grant")(function* ({ payment, organization, amount }: GrantOptions) {
@@ -144,6 +155,11 @@ export class CreditLedger extends Context.Service<
       return CreditLedger.of({ gateway: Effect.succeed(gateway), hold, grant, balance })
     })
   )
+}
+
+const pendingHoldOf = ({ amount, budgets, hardCap, organization, reduce, request }: HoldOptions) => {
+  const capped = hardCap && ({ least: cappedLeast, isCapped: true } as const)
+  return newPendingHold({ id: request, organization, amount, ...(budgets && { budgets }), ...capped }, reduce, hardCap)
 }
 
 const paidHold = (request: HeldRequestId, charged: Charge): Hold => {

@@ -10,6 +10,7 @@
 import { min, type Picodollars, picodollars } from "../domain/Money.ts"
 import type { SettlementRow } from "./BatchRows.ts"
 import { type AccountId, accountsOfHold, type Funds, type Refusal, settledMoney } from "./HoldAccounts.ts"
+import { sharesCredit } from "./HoldShare.ts"
 import type { PendingHold } from "./PendingWrite.ts"
 
 /*
@@ -82,17 +83,21 @@ export class HoldTurns {
       return false
     }
     if (known !== undefined) this.update(known, refusal)
-    if (hold.reduce === undefined || hold.isFinal) return false
+    if (hold.reduce === undefined || hold.isFinal || !sharesCredit(hold, refusal.funds)) return false
     const line = known ?? { holds: new Set(), trying: undefined, isStale: false, refusal, progressAt: this.checks }
+    // A hold that was cut may be paid at once, and one of a batch may have been refused for those before it.
+    const isPaid = hold.hardCap !== undefined && hold.row.amount <= refusal.funds.available
     if (waited === line) {
       line.trying = undefined
-      if (line.isStale) this.tryFirst(line)
+      if (line.isStale || isPaid) this.tryFirst(line)
       return true
     }
     // It keeps the time for which it has waited in another line.
     if (waited === undefined) hold.waitsSince = this.checks
     else this.leave(hold)
-    return this.add(line, hold)
+    if (!this.add(line, hold)) return false
+    if (isPaid && line.trying === undefined) this.tryFirst(line)
+    return true
   }
 
   /** The hold was granted. It may have waited. */
@@ -211,11 +216,12 @@ export class HoldTurns {
   private finish(line: Line, hold: PendingHold): void {
     const lines = this.linesOf(hold)
     this.delete(line, hold)
-    const most = lines.map(({ refusal }) => affordable(hold.row.amount, refusal.funds)).reduce(min)
+    const isCapped = hold.hardCap !== undefined
+    const most = lines.map(({ refusal }) => affordable(hold, refusal.funds)).reduce(min)
     const amount = most > 0n ? hold.reduce?.(most) : undefined
     if (amount === undefined) return this.actions.refuse(hold, line.refusal)
     for (const each of lines) each.refusal = reduced(each.refusal, amount)
-    hold.row = { ...hold.row, amount, least: 1n - hold.row.amount }
+    hold.row = { ...hold.row, amount, ...(!isCapped && { least: 1n - hold.row.amount }) }
     hold.isFinal = true
     this.actions.attempt(hold)
   }
@@ -224,9 +230,12 @@ export class HoldTurns {
 /**
  * What a hold may be cut to. However large, one whole hold may overdraw an account; of that, this is what the others
  * have left, and never more than the money that is settled. So the holds still exceed the credit by less than one hold.
+ * With a hard cap it is what is available.
  */
-const affordable = (amount: Picodollars, funds: Funds): Picodollars =>
-  picodollars(min(picodollars(amount + funds.available), picodollars(settledMoney(funds))) - 1n)
+const affordable = ({ hardCap, row: { amount } }: PendingHold, funds: Funds): Picodollars =>
+  hardCap === undefined
+    ? picodollars(min(picodollars(amount + funds.available), picodollars(settledMoney(funds))) - 1n)
+    : min(amount, picodollars(funds.available))
 
 const reduced = ({ funds: { available, held }, ...refusal }: Refusal, amount: Picodollars): Refusal => ({
   ...refusal,

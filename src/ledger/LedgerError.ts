@@ -20,6 +20,8 @@ export class LedgerError extends Data.TaggedError("LedgerError")<{
     | { readonly _tag: "AmountOutOfRange" }
     /** The payment's id is booked with another amount or kind. */
     | { readonly _tag: "PaymentConflict" }
+    /** The correction would take away more than is available, and the organization has a hard cap. */
+    | { readonly _tag: "BelowZero" }
 }> {}
 
 /** The error of a hold that was refused. */
@@ -37,6 +39,8 @@ export const ledgerUnavailable = (cause: unknown): LedgerError =>
 export const amountOutOfRange = (): LedgerError => new LedgerError({ reason: { _tag: "AmountOutOfRange" } })
 
 export const paymentConflict = (): LedgerError => new LedgerError({ reason: { _tag: "PaymentConflict" } })
+
+export const belowZero = (): LedgerError => new LedgerError({ reason: { _tag: "BelowZero" } })
 
 /** The error of a statement that failed. */
 export const ledgerErrorOf = (error: SqlError.SqlError): LedgerError =>

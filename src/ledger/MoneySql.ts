@@ -36,7 +36,7 @@ export const bookEntries = (rows: string, returned = "organization_id, amount"):
 export const releaseHolds = (idCondition: string): string => `released AS (
   DELETE FROM credit_hold
   WHERE id ${idCondition} AND (SELECT accounts FROM locked) > 0
-  RETURNING organization_id, amount
+  RETURNING id, organization_id, amount
 )`
 
 /** What a released hold changes: the amount is available again and no longer held. */

@@ -10,8 +10,8 @@ import { type OrganizationId, organizationId } from "../domain/Ids.ts"
 import { type Picodollars, picodollars } from "../domain/Money.ts"
 import { type Page, type PageRequest, pageOf } from "../domain/Page.ts"
 import { type Balance, findBalance } from "./Balance.ts"
-import { type LedgerError, ledgerErrorOf, paymentConflict } from "./LedgerError.ts"
-import { addEntries, bookEntries, holdLifetime } from "./MoneySql.ts"
+import { belowZero, type LedgerError, ledgerErrorOf, paymentConflict } from "./LedgerError.ts"
+import { addEntries, bookEntries, holdLifetime, lockAccounts } from "./MoneySql.ts"
 
 export interface Payment {
   readonly organization: OrganizationId
@@ -21,6 +21,8 @@ export interface Payment {
   readonly kind: "grant" | "correction"
   readonly amount: Picodollars
   readonly reason: string
+  /** Whether a correction may take an organization with a hard cap below zero. */
+  readonly isForced?: boolean | undefined
 }
 
 /** One movement of money. The entries of an organization add up to its balance and its holds. */
@@ -64,11 +66,16 @@ interface EntryRow {
   readonly reason: string | null
 }
 
-/* Parameters: organization, payment, entry, kind, amount, reason. */
+/*
+ * Parameters: organization, payment, entry, kind, amount, reason, whether it is forced. With a hard cap, no more is
+ * taken away than is available: what is held pays for requests that are under way.
+ */
 const bookStatement = `
-WITH new AS (
+WITH ${lockAccounts("= $1::uuid")}, new AS (
   INSERT INTO payment (organization_id, payment_id, entry_id, kind, amount, reason)
-  VALUES ($1::uuid, $2, $3::uuid, $4, $5::bigint, $6)
+  SELECT $1::uuid, $2, $3::uuid, $4, $5::bigint, $6
+  WHERE $5::bigint >= 0 OR $7::boolean OR coalesce((SELECT balance FROM account), 0) + $5::bigint >= 0
+    OR NOT (SELECT hard_cap FROM organization WHERE id = $1::uuid)
   ON CONFLICT DO NOTHING
   RETURNING entry_id, organization_id, kind, amount
 ), entry AS (${bookEntries("SELECT entry_id, organization_id, kind, amount, NULL::jsonb FROM new")}
@@ -77,7 +84,10 @@ WITH new AS (
 export class Payments extends Context.Service<
   Payments,
   {
-    /** Books a payment once. Another amount or kind under the same id fails with `PaymentConflict`. */
+    /**
+     * Books a payment once. Another amount or kind under the same id fails with `PaymentConflict`, and a correction
+     * that a hard cap does not allow with `BelowZero`.
+     */
     readonly book: (payment: Payment) => Effect.Effect<BookedPayment, LedgerError>
     /** Zero for an organization without an account. */
     readonly balance: (organization: OrganizationId) => Effect.Effect<Balance, LedgerError>
@@ -97,15 +107,16 @@ export class Payments extends Context.Service<
       const random = yield* SecureRandom.SecureRandom
 
       const book = Effect.fn("Payments.book")(function* (payment: Payment) {
-        const { amount, kind, organization, payment: id, reason } = payment
+        const { amount, isForced = false, kind, organization, payment: id, reason } = payment
         const entry = yield* random.uuidV7()
         const booked = yield* orLedgerError(
-          sql.unsafe(bookStatement, [organization, id, entry, kind, String(amount), reason])
+          sql.unsafe(bookStatement, [organization, id, entry, kind, String(amount), reason, isForced])
         )
         if (booked.length > 0) return { entry, isNew: true }
         const [earlier] = yield* orLedgerError(sql<PaymentRow>`
           SELECT entry_id, kind, amount FROM payment WHERE organization_id = ${organization} AND payment_id = ${id}`)
-        if (earlier === undefined || earlier.kind !== kind || earlier.amount !== amount) return yield* paymentConflict()
+        if (earlier === undefined) return yield* belowZero()
+        if (earlier.kind !== kind || earlier.amount !== amount) return yield* paymentConflict()
         return { entry: earlier.entry_id, isNew: false }
       })
 

@@ -10,12 +10,22 @@ import type { LedgerError } from "./LedgerError.ts"
 /** The hold that a request makes do with when it can get `most`; `undefined` if that pays for no answer. */
 export type ReduceHold = (most: Picodollars) => Picodollars | undefined
 
+/** How a hold is cut that may not take more than what is available. */
+export interface HardCap {
+  /** What it makes do with where the whole of it is not available. */
+  readonly modest: Picodollars
+  /** Whether it first waits for the whole, or is cut at once, so that one request does not take what pays for many. */
+  readonly waits: boolean
+}
+
 export interface PendingHold {
   readonly _tag: "Hold"
   /** Has a smaller amount after the hold was cut. */
   row: HoldRow
   /** Present if the hold may wait while only other holds are in its way. */
   readonly reduce: ReduceHold | undefined
+  /** Present if the balance can never go below zero. */
+  readonly hardCap: HardCap | undefined
   /** Its last try: when it is refused, it does not wait any more. */
   isFinal: boolean
   /** The check of `HoldTurns` since which it has waited for other holds; zero unless it had to. */
@@ -48,10 +58,11 @@ export interface PendingSettlement {
 
 export type PendingWrite = PendingHold | PendingSettlement
 
-export const newPendingHold = (row: HoldRow, reduce?: ReduceHold): PendingHold => ({
+export const newPendingHold = (row: HoldRow, reduce?: ReduceHold, hardCap?: HardCap): PendingHold => ({
   _tag: "Hold",
   row,
   reduce,
+  hardCap,
   isFinal: false,
   waitsSince: 0,
   refusal: undefined,

@@ -44,9 +44,16 @@ export const estimateLikely = (
   likelyOutputTokens: number | undefined,
   defaults: DefaultOutputTokens = defaultOutputTokens
 ): Picodollars => {
-  const output = Math.min(expectedOutput(expectation, defaults), likelyOutputTokens ?? Infinity)
+  const output = likelyOutput(expectation, likelyOutputTokens, defaults)
   return estimate({ ...expectation, maxOutputTokens: output }, defaults)
 }
+
+/** The output to expect, of which less may be known to be enough. */
+export const likelyOutput = (
+  expectation: Expectation,
+  likelyOutputTokens: number | undefined,
+  defaults: DefaultOutputTokens
+): number => Math.min(expectedOutput(expectation, defaults), likelyOutputTokens ?? Infinity)
 
 /** The fewest output tokens for which a request is worth making: a few sentences. */
 export const shortAnswerTokens = 256

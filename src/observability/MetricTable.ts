@@ -77,6 +77,11 @@ const requestMetrics = {
     name: "tollgate_implausible_usage_total",
     type: "counter",
     help: "Answers whose provider reported usage that cannot be right."
+  },
+  uncollectedCharges: {
+    name: "tollgate_uncollected_charges_total",
+    type: "counter",
+    help: "Charges that were cut because the balance of their organization can never go below zero."
   }
 } as const satisfies Record<string, MetricDefinition>
 

@@ -16,7 +16,7 @@ import type { Picodollars } from "../domain/Money.ts"
 import type { ChargeRule } from "../domain/PriceEntry.ts"
 import type { Effort, ReasoningTier } from "../domain/Reasoning.ts"
 import type { AudioLength } from "../domain/Transcription.ts"
-import type { Usage } from "../domain/Usage.ts"
+import type { MeteredUsage, Usage } from "../domain/Usage.ts"
 
 /** What the router knew about a request, without any of its text. */
 export interface RoutingFeatures {
@@ -121,7 +121,18 @@ export interface Receipt {
   readonly unchargedUsage?: Usage
   readonly held: Picodollars
   readonly cost: Picodollars
+  /** What `cost` lacks of the price of the usage, because the organization's balance can never go below zero. */
+  readonly uncollected?: Picodollars
   readonly durationMillis: number
   /** From the arrival of the request to the first output of the endpoint that answered. */
   readonly firstOutputMillis?: number
+}
+
+/** What a request is charged, and for what. */
+export interface RecordedCharge {
+  readonly metered: MeteredUsage
+  readonly cost: Picodollars
+  /** What the charge lacks of the price of the usage. */
+  readonly uncollected?: Picodollars | undefined
+  readonly outcome: "completed" | "client_left"
 }

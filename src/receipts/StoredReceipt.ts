@@ -91,6 +91,7 @@ const sharedFields = {
   usageEstimated: Schema.Boolean,
   catalogVersion: Schema.String,
   held: StoredPicodollars,
+  uncollected: Schema.optionalKey(StoredPicodollars),
   durationMillis: Schema.Finite,
   firstOutputMillis: Schema.optionalKey(Schema.Finite),
   rule: Schema.optionalKey(ChargeRule),
@@ -130,10 +131,10 @@ export const millisIn = (id: string): number => Number.parseInt(id.replaceAll("-
 
 /** The part of a receipt for which the request log has no columns, as JSON that can be laid over them. */
 export const encodeDetail = ({ atMillis, id, ...receipt }: Receipt): string => {
-  const { adjusted, attempts, audio, rateDivisor, rates, routing, rule, unchargedUsage } = receipt
+  const { adjusted, attempts, audio, rateDivisor, rates, routing, rule, unchargedUsage, uncollected } = receipt
   // A try that was repeated later has the id of the first one, and then its own time is not that of the id.
   const time = atMillis === millisIn(id) ? {} : { atMillis }
-  const detail = { ...time, audio, attempts, adjusted, rule, rates, rateDivisor, unchargedUsage, routing }
+  const detail = { ...time, audio, attempts, adjusted, rule, rates, rateDivisor, unchargedUsage, uncollected, routing }
   return JSON.stringify(detail satisfies { readonly [member in keyof Receipt]?: unknown }, storable)
 }
 

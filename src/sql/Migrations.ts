@@ -27,6 +27,7 @@ import { budgetsMigration } from "./migrations/0016_budgets.ts"
 import { providerCostMigration } from "./migrations/0017_provider_cost.ts"
 import { requestSearchMigration } from "./migrations/0018_request_search.ts"
 import { alertsMigration } from "./migrations/0019_alerts.ts"
+import { hardCapsMigration } from "./migrations/0020_hard_caps.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -47,7 +48,8 @@ export const migrations = {
   "0016_budgets": budgetsMigration,
   "0017_provider_cost": providerCostMigration,
   "0018_request_search": requestSearchMigration,
-  "0019_alerts": alertsMigration
+  "0019_alerts": alertsMigration,
+  "0020_hard_caps": hardCapsMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */

@@ -24,7 +24,12 @@ describeGateway("An account", (it) => {
       })
       assert.notInclude(key.text, tenant.key)
       const credits = yield* gateway.request("GET", "/v1/credits", undefined, as(tenant))
-      assert.deepStrictEqual(JSON.parse(credits.text), { object: "credits", available_usd: "2.5", held_usd: "0" })
+      assert.deepStrictEqual(JSON.parse(credits.text), {
+        object: "credits",
+        available_usd: "2.5",
+        held_usd: "0",
+        hard_cap: false
+      })
       for (const path of ["/v1/key", "/v1/credits"]) {
         const stranger = yield* gateway.request("GET", path, undefined, { authorization: "Bearer nobody" })
         assert.strictEqual(stranger.status, 401)

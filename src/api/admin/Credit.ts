@@ -42,7 +42,10 @@ export const GrantPayload = Schema.Struct({
 export const CorrectionPayload = Schema.Struct({
   payment_id: PaymentId,
   amount_usd: UsdAmount.annotate({ description: "What is added; a negative amount is taken away. Not zero." }),
-  reason: Reason
+  reason: Reason,
+  force: Schema.optionalKey(Schema.Boolean).annotateKey({
+    description: "Whether it may take an organization with a hard cap below zero."
+  })
 })
 
 export const PaymentBody = Schema.Struct({

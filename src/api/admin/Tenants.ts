@@ -31,6 +31,9 @@ export const OrganizationBody = Schema.Struct({
     description: "Below it the organization is alerted; null: below `ALERT_LOW_BALANCE_USD`."
   }),
   pricing: Schema.NullOr(Pricing).annotate({ description: "What it is charged; null: what the catalog says." }),
+  hard_cap: Schema.Boolean.annotate({
+    description: "Whether the balance can never go below zero, whatever a provider counts."
+  }),
   created_at: Time,
   closed_at: Schema.NullOr(Time).annotate({ description: "From then on none of its keys is valid." })
 }).annotate({ identifier: "Organization" })
@@ -60,7 +63,8 @@ const OrganizationPatch = Schema.Struct({
   low_balance_usd: Schema.optionalKey(Schema.NullOr(UsdAmount)),
   pricing: Schema.optionalKey(Schema.NullOr(Pricing)).annotateKey({
     description: "What it is charged from now on, as a whole; null: what the catalog says."
-  })
+  }),
+  hard_cap: Schema.optionalKey(Schema.Boolean)
 })
 
 const NamePayload = Schema.Struct({ name: Name })

@@ -61,6 +61,7 @@ const failedOver: typeof Generation.Encoded = {
   catalog_version: "6acf5c230d86",
   held_usd: "0.0051605",
   cost_usd: "0.0003035",
+  uncollected_usd: "0",
   duration_ms: 2_096,
   first_output_ms: 1_870
 }

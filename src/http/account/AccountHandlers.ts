@@ -41,9 +41,10 @@ export const accountHandlersLayer = ({ requestsPerMinute }: AccountOptions) =>
         .handle(
           "credits",
           Effect.fnUntraced(function* () {
-            const { organization } = yield* CurrentCaller
+            const { hardCap = false, organization } = yield* CurrentCaller
             const { available, held } = yield* Effect.orDie(ledger.balance(organization))
-            return { object: "credits" as const, available_usd: toUsd(available), held_usd: toUsd(held) }
+            const amounts = { available_usd: toUsd(available), held_usd: toUsd(held) }
+            return { object: "credits" as const, ...amounts, hard_cap: hardCap }
           })
         )
         .handle(

@@ -42,6 +42,12 @@ const ofLedger = ({ reason }: LedgerError): Effect.Effect<never, AdminError> => 
       return failed(IdempotencyConflict.of("payment_id: was booked with another amount, or as another kind"))
     case "AmountOutOfRange":
       return failed(InvalidRequest.of("amount_usd: would take the balance past what an account can hold"))
+    case "BelowZero":
+      return failed(
+        InvalidRequest.of(
+          "amount_usd: takes away more than is available, and the organization has a hard cap; force does it anyway"
+        )
+      )
     case "Unavailable":
     case "InsufficientCredits":
     case "BudgetExceeded":

@@ -29,10 +29,12 @@ export const creditHandlersLayer = HttpApiBuilder.group(AdminApi, "credit", (han
     const book = Effect.fnUntraced(function* (
       kind: Payment["kind"],
       organization: OrganizationId,
-      { amount_usd, payment_id, reason }: typeof GrantPayload.Type
+      { amount_usd, force, payment_id, reason }: typeof GrantPayload.Type & { readonly force?: boolean }
     ) {
       const amount = yield* amountOf(amount_usd, kind)
-      const booked = yield* orAdminError(credit.book({ organization, payment: payment_id, kind, amount, reason }))
+      const booked = yield* orAdminError(
+        credit.book({ organization, payment: payment_id, kind, amount, reason, isForced: force })
+      )
       return {
         object: "payment" as const,
         id: booked.entry,

@@ -49,7 +49,8 @@ export const tenantHandlersLayer = HttpApiBuilder.group(AdminApi, "tenants", (ha
               requestsPerMinute: payload.requests_per_minute,
               tokensPerMinute: payload.tokens_per_minute,
               lowBalance,
-              pricing: payload.pricing
+              pricing: payload.pricing,
+              hardCap: payload.hard_cap
             })
             .pipe(Effect.map(organizationBody), orAdminError)
         })
@@ -107,6 +108,7 @@ const organizationBody = (organization: Organization): typeof OrganizationBody.T
   tokens_per_minute: organization.limits.tokensPerMinute ?? null,
   low_balance_usd: organization.lowBalance === undefined ? null : toUsd(organization.lowBalance),
   pricing: organization.pricing ?? null,
+  hard_cap: organization.hardCap,
   created_at: timeOf(organization.createdAtMillis),
   closed_at: timeOrNull(organization.closedAtMillis)
 })

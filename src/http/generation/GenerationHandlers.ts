@@ -6,7 +6,7 @@ import { Api, CurrentCaller } from "../../api/Api.ts"
 import { NotFound } from "../../api/Errors.ts"
 import type { Generation } from "../../api/Generation.ts"
 import { RequestId } from "../../domain/Ids.ts"
-import { toUsd } from "../../domain/Money.ts"
+import { toUsd, zero } from "../../domain/Money.ts"
 import type { Receipt } from "../../receipts/Receipt.ts"
 import { RequestLog } from "../../receipts/RequestLog.ts"
 import { completionId, requestIdIn } from "../chat/ChatAnswer.ts"
@@ -57,6 +57,7 @@ export const toGeneration = (receipt: Receipt): typeof Generation.Type => ({
   catalog_version: receipt.catalogVersion,
   held_usd: toUsd(receipt.held),
   cost_usd: toUsd(receipt.cost),
+  uncollected_usd: toUsd(receipt.uncollected ?? zero),
   duration_ms: receipt.durationMillis,
   first_output_ms: receipt.firstOutputMillis ?? null
 })

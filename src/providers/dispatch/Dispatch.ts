@@ -7,7 +7,7 @@ import { Clock, Context, Effect, Exit, Layer, References, Scope, Stream } from "
 import type { CompletionEvent } from "../../domain/Completion.ts"
 import type { ChatRequest } from "../../domain/Conversation.ts"
 import type { Failure } from "../../domain/Failure.ts"
-import type { HeldRequestId } from "../../domain/Ids.ts"
+import type { EndpointId, HeldRequestId } from "../../domain/Ids.ts"
 import type { Transcript, TranscriptionRequest } from "../../domain/Transcription.ts"
 import * as Usage from "../../domain/Usage.ts"
 import { ImageFetch } from "../images/ImageFetch.ts"
@@ -34,6 +34,8 @@ export interface ChatDispatch {
   readonly targets: readonly [Target, ...Array<Target>]
   /** An opaque key for the provider's cache affinity, bound to the organization. Never the client's own session id. */
   readonly affinity?: string
+  /** Smaller output limits than that of the request, for endpoints at which the hold pays for no more. */
+  readonly outputLimits?: ReadonlyMap<EndpointId, number>
 }
 
 export interface TranscriptionDispatch {

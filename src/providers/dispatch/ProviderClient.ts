@@ -11,6 +11,7 @@ import type { ProviderAccount } from "../../catalog/Provider.ts"
 import type { CompletionEvent } from "../../domain/Completion.ts"
 import type { ChatRequest } from "../../domain/Conversation.ts"
 import { Failure, transient } from "../../domain/Failure.ts"
+import type { EndpointId } from "../../domain/Ids.ts"
 import type { Transcript, TranscriptionRequest } from "../../domain/Transcription.ts"
 import type { Protocol, WireCall } from "../protocols/Protocol.ts"
 import { transcriptionProtocols } from "../protocols/Protocols.ts"
@@ -30,6 +31,8 @@ export interface ChatCallInput {
   readonly inlined: Effect.Effect<ChatRequest, Failure>
   /** The opaque key for the provider's cache affinity. */
   readonly affinity?: string
+  /** Smaller output limits than that of the request. */
+  readonly outputLimits?: ReadonlyMap<EndpointId, number>
 }
 
 export interface TranscriptionCallInput {
@@ -89,8 +92,9 @@ const preparationOf = (catalog: Catalog["Service"], protocols: ProviderClientOpt
     const protocolName = declared === "openai-responses" && known.has("no Responses API") ? "openai-chat" : declared
     const protocol = protocols[protocolName]
     const prepared = (account: ProviderAccount, request: ChatRequest): Effect.Effect<PreparedCall, Failure> => {
+      const limit = input.outputLimits?.get(target.endpoint.id)
       const call: WireCall = {
-        request,
+        request: limit === undefined ? request : { ...request, maxOutputTokens: limit },
         ...(input.affinity !== undefined && { affinity: input.affinity }),
         stream: stream && !known.has("stream"),
         model: target.model,
