@@ -19,6 +19,7 @@ import { BooksDiffer, ledgerCommands } from "./cli/LedgerCommands.ts"
 import { adminKeyCommands, auditCommand } from "./cli/OperatorCommands.ts"
 import { organizationCommands } from "./cli/OrganizationCommands.ts"
 import { environmentCommands, projectCommands } from "./cli/ProjectCommands.ts"
+import { BillDiffers, reconcileCommand } from "./cli/ReconcileCommand.ts"
 import { requestCommands } from "./cli/RequestCommands.ts"
 import { explainCommand } from "./cli/RouteExplain.ts"
 import { InvalidLines, rankCommand } from "./cli/RouteRank.ts"
@@ -49,7 +50,8 @@ const commands = [
   usageCommands,
   requestCommands,
   providersCommand,
-  catalogCommand
+  catalogCommand,
+  reconcileCommand
 ] as const
 
 const tollgate = Command.make("tollgate").pipe(
@@ -58,7 +60,8 @@ const tollgate = Command.make("tollgate").pipe(
 )
 
 /** True when a command did its work and found something wrong, which it has already printed. */
-const isFinding = (error: unknown): boolean => error instanceof BooksDiffer || error instanceof InvalidLines
+const isFinding = (error: unknown): boolean =>
+  error instanceof BooksDiffer || error instanceof BillDiffers || error instanceof InvalidLines
 
 const isReported = (error: unknown): boolean => isFinding(error) || CliError.isCliError(error)
 

@@ -45,6 +45,9 @@ export const routeCatalogLayer = ({ catalog, everyModel }: CatalogChoice) =>
     })
   )
 
+/** The catalog given as a file, or else that of the gateway with this environment. */
+export const commandCatalog = (file: Option.Option<string>) => loadData(file, false)
+
 const loadData = Effect.fnUntraced(function* (file: Option.Option<string>, ignoreEnvironment: boolean) {
   const files = yield* FileSystem.FileSystem
   if (Option.isSome(file)) {
