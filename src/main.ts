@@ -12,6 +12,7 @@ import { AdminKeys } from "./access/AdminKeys.ts"
 import { ApiKeys } from "./access/ApiKeys.ts"
 import { AuditTrail } from "./access/AuditTrail.ts"
 import { Budgets } from "./access/Budgets.ts"
+import { ConcurrencyLimits } from "./access/ConcurrencyLimits.ts"
 import { Organizations } from "./access/Organizations.ts"
 import { Projects } from "./access/Projects.ts"
 import { RateLimits } from "./access/RateLimits.ts"
@@ -94,6 +95,7 @@ export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.
       Layer.provideMerge(Organizations.layer),
       Layer.provide(AuditTrail.layer),
       Layer.provide(RateLimits.layer(options)),
+      Layer.provide(ConcurrencyLimits.layer),
       Layer.provide(RequestLog.layer),
       Layer.provide(UsageReports.layer),
       Layer.provide(LoggedRequests.layer),

@@ -23,6 +23,7 @@ interface Limits {
   readonly model_allowlist: ReadonlyArray<string> | null
   readonly requests_per_minute: number | null
   readonly tokens_per_minute: number | null
+  readonly concurrent_requests: number | null
   readonly expires_at: Date | null
   readonly revoked_at: Date | null
 }
@@ -41,6 +42,7 @@ export interface CallerRow extends Limits {
   /** As JSON. */
   readonly organization_pricing: string | null
   readonly organization_hard_cap: boolean
+  readonly organization_concurrent_requests: number | null
 }
 
 /** What is read of a key to show it to its owner. */
@@ -78,6 +80,8 @@ export interface ApiKey {
   readonly requestsPerMinute: number | undefined
   /** `undefined` means that tokens are not limited. */
   readonly tokensPerMinute: number | undefined
+  /** `undefined` means that concurrent requests are not limited. */
+  readonly concurrentRequests: number | undefined
   readonly createdAtMillis: number
   readonly expiresAtMillis: number | undefined
   readonly revokedAtMillis: number | undefined
@@ -104,7 +108,9 @@ const modelsOf = (row: Limits): ReadonlyArray<ModelId> | undefined => row.model_
 const setOf = <A>(values: ReadonlyArray<A> | undefined): ReadonlySet<A> | undefined => values && new Set(values)
 
 const isOrganizationLimited = (row: CallerRow): boolean =>
-  row.organization_requests_per_minute !== null || row.organization_tokens_per_minute !== null
+  row.organization_requests_per_minute !== null ||
+  row.organization_tokens_per_minute !== null ||
+  row.organization_concurrent_requests !== null
 
 export const callerOf = (row: CallerRow): AuthenticatedKey => ({
   caller: {
@@ -118,10 +124,12 @@ export const callerOf = (row: CallerRow): AuthenticatedKey => ({
     requestsPerMinute: row.requests_per_minute ?? undefined,
     ...(row.tokens_per_minute !== null && { tokensPerMinute: row.tokens_per_minute }),
     ...(row.organization_hard_cap && { hardCap: true }),
+    ...(row.concurrent_requests !== null && { concurrentRequests: row.concurrent_requests }),
     ...(isOrganizationLimited(row) && {
       organizationLimits: {
         requestsPerMinute: row.organization_requests_per_minute ?? undefined,
-        tokensPerMinute: row.organization_tokens_per_minute ?? undefined
+        tokensPerMinute: row.organization_tokens_per_minute ?? undefined,
+        concurrentRequests: row.organization_concurrent_requests ?? undefined
       }
     }),
     ...(row.budgets !== null && { budgets: row.budgets.map((id) => budgetId(id)) })
@@ -143,6 +151,7 @@ export const apiKeyOf = (row: KeyRow): ApiKey => ({
   models: modelsOf(row),
   requestsPerMinute: row.requests_per_minute ?? undefined,
   tokensPerMinute: row.tokens_per_minute ?? undefined,
+  concurrentRequests: row.concurrent_requests ?? undefined,
   createdAtMillis: row.created_at.getTime(),
   expiresAtMillis: row.expires_at?.getTime(),
   revokedAtMillis: row.revoked_at?.getTime(),

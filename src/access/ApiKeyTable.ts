@@ -19,6 +19,7 @@ export interface KeyChange {
   readonly models?: ReadonlyArray<ModelId> | null | undefined
   readonly requestsPerMinute?: number | null | undefined
   readonly tokensPerMinute?: number | null | undefined
+  readonly concurrentRequests?: number | null | undefined
   readonly expiresAtMillis?: number | null | undefined
 }
 
@@ -66,10 +67,11 @@ export const makeApiKeyTable = Effect.gen(function* () {
     const now = yield* currentTimestamp
     const inserted = yield* orAccessUnavailable(sql`
       INSERT INTO api_key (id, environment_id, name, label, sha256, display_prefix, endpoint_allowlist, model_allowlist,
-        requests_per_minute, tokens_per_minute, created_at, expires_at)
+        requests_per_minute, tokens_per_minute, concurrent_requests, created_at, expires_at)
       SELECT ${id}::uuid, id, ${key.name}, ${key.label ?? null}, decode(${hashOfSecret(secret)}, 'hex'),
         ${displayPrefixOf(secret)}, ${key.endpoints ?? null}::text[], ${key.models ?? null}::text[],
         ${key.requestsPerMinute ?? null}::integer, ${key.tokensPerMinute ?? null}::integer,
+        ${key.concurrentRequests ?? null}::integer,
         ${now}, ${timestampOrNull(key.expiresAtMillis)}
       FROM environment WHERE id = ${key.environment}
       RETURNING id`)
@@ -114,6 +116,9 @@ export const assignmentsOf = (sql: SqlClient.SqlClient, change: KeyChange): Read
   ...(change.models === undefined ? [] : [sql`model_allowlist = ${change.models}::text[]`]),
   ...(change.requestsPerMinute === undefined ? [] : [sql`requests_per_minute = ${change.requestsPerMinute}::integer`]),
   ...(change.tokensPerMinute === undefined ? [] : [sql`tokens_per_minute = ${change.tokensPerMinute}::integer`]),
+  ...(change.concurrentRequests === undefined
+    ? []
+    : [sql`concurrent_requests = ${change.concurrentRequests}::integer`]),
   ...(change.expiresAtMillis === undefined ? [] : [sql`expires_at = ${timestampOrNull(change.expiresAtMillis)}`])
 ]
 

@@ -140,9 +140,10 @@ const hasEnded = ({ expires_at, revoked_at }: KeyRow, nowMillis: number): boolea
 
 /** A key with the same owner, name and limits, and the same end if it has one. */
 const newKeyLike = (row: KeyRow): NewKey => {
-  const { endpoints, environment, expiresAtMillis, label, models, name, requestsPerMinute, tokensPerMinute } =
-    apiKeyOf(row)
-  return { endpoints, environment, expiresAtMillis, label, models, name, requestsPerMinute, tokensPerMinute }
+  const { endpoints, environment, expiresAtMillis, label, models, name, ...key } = apiKeyOf(row)
+  const { concurrentRequests, requestsPerMinute, tokensPerMinute } = key
+  const limits = { concurrentRequests, requestsPerMinute, tokensPerMinute }
+  return { endpoints, environment, expiresAtMillis, label, models, name, ...limits }
 }
 
 const makeAuthenticate = Effect.gen(function* () {
@@ -151,7 +152,8 @@ const makeAuthenticate = Effect.gen(function* () {
     Effect.map(
       sql<CallerRow>`
         SELECT k.id, k.environment_id, e.project_id, p.organization_id, o.closed_at, k.endpoint_allowlist,
-          k.model_allowlist, k.requests_per_minute, k.tokens_per_minute, k.expires_at, k.revoked_at,
+          k.model_allowlist, k.requests_per_minute, k.tokens_per_minute, k.concurrent_requests, k.expires_at,
+          k.revoked_at,
           o.requests_per_minute AS organization_requests_per_minute,
           o.tokens_per_minute AS organization_tokens_per_minute, o.hard_cap AS organization_hard_cap,
           o.pricing::text AS organization_pricing,
@@ -161,7 +163,8 @@ const makeAuthenticate = Effect.gen(function* () {
             )
             FROM budget b
             WHERE b.subject_id IN (p.organization_id, e.project_id, k.id) AND b.removed_at IS NULL
-          ) AS budgets
+          ) AS budgets,
+          o.concurrent_requests AS organization_concurrent_requests
         FROM api_key k JOIN environment e ON e.id = k.environment_id JOIN project p ON p.id = e.project_id
           JOIN organization o ON o.id = p.organization_id
         WHERE k.sha256 = decode(${sha256}, 'hex')`,

@@ -44,6 +44,7 @@ export interface OrganizationChange {
   /** Takes the place of an earlier pricing as a whole; `null` takes it away. */
   readonly pricing?: PricingEntry | null | undefined
   readonly hardCap?: boolean | undefined
+  readonly concurrentRequests?: number | null | undefined
 }
 
 export interface OrganizationFilter {
@@ -62,6 +63,7 @@ interface OrganizationRow {
   readonly low_balance: bigint | null
   readonly pricing: PricingEntry | null
   readonly hard_cap: boolean
+  readonly concurrent_requests: number | null
 }
 
 /** A row with its columns as JSON, for the audit trail. */
@@ -135,7 +137,8 @@ export class Organizations extends Context.Service<
             tokens_per_minute = ${givenOr(changed.tokensPerMinute, before.tokens_per_minute)}::integer,
             low_balance = ${givenOr(changed.lowBalance, before.low_balance)}::bigint,
             pricing = ${pricing === null ? null : JSON.stringify(pricing)}::text::jsonb,
-            hard_cap = ${changed.hardCap ?? before.hard_cap}
+            hard_cap = ${changed.hardCap ?? before.hard_cap},
+            concurrent_requests = ${givenOr(changed.concurrentRequests, before.concurrent_requests)}::integer
           WHERE id = ${id} RETURNING *, to_jsonb(organization) AS snapshot`).pipe(Effect.flatMap(firstRow))
         const snapshots = { before: before.snapshot, after: after.snapshot }
         return {
@@ -165,7 +168,8 @@ const organizationOf = (row: OrganizationRow): Organization => ({
   name: row.name,
   limits: {
     requestsPerMinute: row.requests_per_minute ?? undefined,
-    tokensPerMinute: row.tokens_per_minute ?? undefined
+    tokensPerMinute: row.tokens_per_minute ?? undefined,
+    concurrentRequests: row.concurrent_requests ?? undefined
   },
   lowBalance: row.low_balance === null ? undefined : picodollars(row.low_balance),
   pricing: row.pricing ?? undefined,

@@ -22,9 +22,11 @@ export const KeyFacts = Schema.Struct({
   }),
   requests_per_minute: Schema.Int,
   tokens_per_minute: Schema.NullOr(Schema.Int).annotate({ description: "Of prompts and answers; null: no limit." }),
+  concurrent_requests: Schema.NullOr(Schema.Int).annotate({ description: "Running at a time; null: no limit." }),
   organization_limits: Schema.Struct({
     requests_per_minute: Schema.NullOr(Schema.Int),
-    tokens_per_minute: Schema.NullOr(Schema.Int)
+    tokens_per_minute: Schema.NullOr(Schema.Int),
+    concurrent_requests: Schema.NullOr(Schema.Int)
   }).annotate({ description: "The limits of all keys of the organization together; null: no limit." }),
   budgets: Schema.Array(
     Schema.Struct({

@@ -55,7 +55,7 @@ export const errorMeanings: { readonly [Code in ErrorCode]: string } = {
     "a `payment_id` is booked with another amount.",
   request_too_large: "The body has more than `MAX_BODY_BYTES` bytes.",
   rate_limit_exceeded:
-    "Too many requests with this key, too many uploads at once, or every provider limits our rate; see `retry-after`.",
+    "Too many requests with this key, too many at the same time, or every provider limits our rate; see `retry-after`.",
   budget_exceeded:
     "A budget of the key, its project or its organization is spent, or the rest of it is held for other requests.",
   internal_error: "No provider answered, or the gateway itself failed."

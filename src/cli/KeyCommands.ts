@@ -44,6 +44,16 @@ const limits = {
     Flag.withDescription("Requests per minute, in place of the limit of the gateway."),
     Flag.optional
   ),
+  tpm: Flag.Int("tpm").pipe(
+    Flag.withMetavar("N"),
+    Flag.withDescription("Tokens of prompts and answers per minute."),
+    Flag.optional
+  ),
+  concurrent: Flag.Int("concurrent").pipe(
+    Flag.withMetavar("N"),
+    Flag.withDescription("Requests that may run at a time."),
+    Flag.optional
+  ),
   expires: Flag.String("expires").pipe(
     Flag.withMetavar("TIME"),
     Flag.withSchema(Time),
@@ -55,8 +65,14 @@ const limits = {
 type Limits = Command.Command.Config.Infer<typeof limits>
 
 /** Those that were given, as members of a request. */
-const limitsOf = ({ endpoint, expires, label, model, rpm }: Limits) => ({
-  ...given({ label, requests_per_minute: rpm, expires_at: expires }),
+const limitsOf = ({ concurrent, endpoint, expires, label, model, rpm, tpm }: Limits) => ({
+  ...given({
+    label,
+    requests_per_minute: rpm,
+    tokens_per_minute: tpm,
+    concurrent_requests: concurrent,
+    expires_at: expires
+  }),
   ...(model.length > 0 && { models: model.map((id) => modelId(id)) }),
   ...(endpoint.length > 0 && { endpoints: endpoint })
 })
@@ -111,10 +127,12 @@ const clearable = {
   model: "models",
   endpoint: "endpoints",
   rpm: "requests_per_minute",
+  tpm: "tokens_per_minute",
+  concurrent: "concurrent_requests",
   expires: "expires_at"
 } as const
 
-const clear = Flag.Literals("clear", ["label", "model", "endpoint", "rpm", "expires"]).pipe(
+const clear = Flag.Literals("clear", ["label", "model", "endpoint", "rpm", "tpm", "concurrent", "expires"]).pipe(
   Flag.withDescription("A limit to take away. Can be given several times."),
   Flag.atLeast(0)
 )

@@ -3,7 +3,6 @@ import { Console, Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
 
 import type { OrganizationId } from "../domain/Ids.ts"
-import type { PricingEntry } from "../domain/PriceEntry.ts"
 import { AdminClient } from "./AdminClient.ts"
 import {
   adminCommandLayer,
@@ -91,12 +90,7 @@ const firstKey = Effect.fnUntraced(function* (organization: OrganizationId) {
 /** Changes an organization and prints it. */
 const changed = Effect.fnUntraced(function* (
   organization: string,
-  payload: {
-    readonly name?: string
-    readonly closed?: boolean
-    readonly pricing?: PricingEntry | null
-    readonly hard_cap?: boolean
-  }
+  payload: Parameters<AdminClient["Service"]["tenants"]["updateOrganization"]>[0]["payload"]
 ) {
   const { tenants } = yield* AdminClient
   const id = yield* organizationOf(organization)
@@ -158,13 +152,46 @@ const pricing = Command.make(
   })
 ).pipe(Command.withDescription("Set what an organization is charged. It takes the place of an earlier pricing."))
 
-const hardCap = Flag.Literals("hard-cap", ["true", "false"]).pipe(
-  Flag.withDescription("Whether its balance can never go below zero, whatever a provider counts.")
-)
+/** `--clear` by the member that it sets to null. */
+const clearable = {
+  rpm: "requests_per_minute",
+  tpm: "tokens_per_minute",
+  concurrent: "concurrent_requests",
+  "low-balance": "low_balance_usd"
+} as const
 
-const set = Command.make("set", { organization, hardCap }, ({ hardCap, organization }) =>
-  changed(organization, { hard_cap: hardCap === "true" })
-).pipe(Command.withDescription("Change how an organization is charged."))
+const numberFlag = (name: string, what: string) =>
+  Flag.Int(name).pipe(Flag.withMetavar("N"), Flag.withDescription(what), Flag.optional)
+
+const settings = {
+  rpm: numberFlag("rpm", "Requests per minute of all its keys together."),
+  tpm: numberFlag("tpm", "Tokens of prompts and answers per minute of all its keys together."),
+  concurrent: numberFlag("concurrent", "Requests of all its keys together that may run at a time."),
+  lowBalance: Flag.String("low-balance").pipe(
+    Flag.withMetavar("USD"),
+    Flag.withDescription("Below it the organization is alerted."),
+    Flag.optional
+  ),
+  hardCap: Flag.Literals("hard-cap", ["true", "false"]).pipe(
+    Flag.withDescription("Whether its balance can never go below zero, whatever a provider counts."),
+    Flag.optional
+  ),
+  clear: Flag.Literals("clear", ["rpm", "tpm", "concurrent", "low-balance"]).pipe(
+    Flag.withDescription("A setting to take away. Can be given several times."),
+    Flag.atLeast(0)
+  )
+} as const
+
+const set = Command.make(
+  "set",
+  { organization, ...settings },
+  Effect.fn(function* ({ clear, concurrent, hardCap, lowBalance, organization, rpm, tpm }) {
+    const numbers = given({ requests_per_minute: rpm, tokens_per_minute: tpm, concurrent_requests: concurrent })
+    const others = given({ low_balance_usd: lowBalance, hard_cap: Option.map(hardCap, (text) => text === "true") })
+    const cleared = Object.fromEntries(clear.map((name) => [clearable[name], null]))
+    yield* changed(organization, { ...numbers, ...others, ...cleared })
+  })
+).pipe(Command.withDescription("Change limits and settings of an organization. What is not given stays as it is."))
 
 export const organizationCommands = Command.make("org").pipe(
   Command.withSharedFlags(adminFlags),

@@ -6,10 +6,11 @@ export const endpointNames = ["chat.completions", "audio.transcriptions"] as con
 /** A name that an endpoint allowlist may contain. */
 export type EndpointName = (typeof endpointNames)[number]
 
-/** Limits by the minute. What is absent is not limited. */
+/** Limits by the minute, and of what runs at a time. What is absent is not limited. */
 export interface RateLimitNumbers {
   readonly requestsPerMinute?: number | undefined
   readonly tokensPerMinute?: number | undefined
+  readonly concurrentRequests?: number | undefined
 }
 
 export interface Caller {
@@ -27,6 +28,8 @@ export interface Caller {
   readonly requestsPerMinute: number | undefined
   /** Of prompts and answers. Absent where there is no limit. */
   readonly tokensPerMinute?: number | undefined
+  /** How many requests may run at a time. Absent where there is no limit. */
+  readonly concurrentRequests?: number | undefined
   /** The limits of all keys of the organization together. */
   readonly organizationLimits?: RateLimitNumbers | undefined
   /** The budgets of the key, its project and its organization, longest period first. Absent where there are none. */

@@ -28,6 +28,7 @@ import { providerCostMigration } from "./migrations/0017_provider_cost.ts"
 import { requestSearchMigration } from "./migrations/0018_request_search.ts"
 import { alertsMigration } from "./migrations/0019_alerts.ts"
 import { hardCapsMigration } from "./migrations/0020_hard_caps.ts"
+import { concurrentRequestsMigration } from "./migrations/0021_concurrent_requests.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -49,7 +50,8 @@ export const migrations = {
   "0017_provider_cost": providerCostMigration,
   "0018_request_search": requestSearchMigration,
   "0019_alerts": alertsMigration,
-  "0020_hard_caps": hardCapsMigration
+  "0020_hard_caps": hardCapsMigration,
+  "0021_concurrent_requests": concurrentRequestsMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */
@@ -85,7 +87,8 @@ const relations = [
   "webhook_attempt",
   "alert_condition",
   "alert_report",
-  "alert_check"
+  "alert_check",
+  "request_slot"
 ]
 
 const table = "schema_migration"

@@ -1,10 +1,12 @@
 /** Limits of keys and organizations, as operators set them and as clients meet them. */
 import { assert } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, Fiber, Redacted } from "effect"
 
 import { ApiKeys } from "../../src/access/ApiKeys.ts"
-import { as, user } from "../support/Chat.ts"
-import { describeGateway, type Reply, TestGateway } from "../support/TestGateway.ts"
+import { as, awaited, eventually, user } from "../support/Chat.ts"
+import * as Fake from "../support/fake-provider/FakeProvider.ts"
+import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
+import { describeGateway, describeWithFakeProvider, type Reply, TestGateway } from "../support/TestGateway.ts"
 
 const body = { model: "gpt-4o-mini", messages: [user("hi")], max_completion_tokens: 5 }
 
@@ -32,7 +34,11 @@ describeGateway("Limits", (it) => {
       }))
       const [one, other] = [yield* newKey, yield* newKey]
       const facts = yield* request("GET", "/v1/key", undefined, one)
-      assert.deepStrictEqual(facts.at("organization_limits"), { requests_per_minute: 3, tokens_per_minute: 50_000 })
+      assert.deepStrictEqual(facts.at("organization_limits"), {
+        requests_per_minute: 3,
+        tokens_per_minute: 50_000,
+        concurrent_requests: null
+      })
       assert.strictEqual(facts.at("tokens_per_minute"), null)
       assert.strictEqual((yield* chat(body, one)).headers.get("x-ratelimit-remaining-requests"), "1")
       assert.strictEqual((yield* chat(body, other)).status, 200)
@@ -76,6 +82,132 @@ describeGateway("Limits", (it) => {
       assertLimited(refused, /^This API key may use 100 tokens per minute; try again in \d+ seconds$/)
       assert.strictEqual(refused.headers.get("x-ratelimit-remaining-tokens"), "0")
       assert.isAbove(Number(refused.headers.get("retry-after")), 600)
+    })
+  )
+})
+
+/** The provider answers nobody before `open` is called. */
+const shut = (provider: FakeProvider["Service"]): (() => void) => {
+  const opened = Promise.withResolvers<void>()
+  provider.script(async (response, received) => {
+    await opened.promise
+    return Fake.answers("ok")(response, received)
+  })
+  return opened.resolve
+}
+
+/** Disconnects while the provider is at work. */
+const leaveWhileRunning = Effect.fnUntraced(function* (key: string, stream: boolean) {
+  const { url } = yield* TestGateway
+  const provider = yield* FakeProvider
+  const leaving = new AbortController()
+  const answer = fetch(`${url}/v1/chat/completions`, {
+    method: "POST",
+    signal: leaving.signal,
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ ...body, stream })
+  }).catch(() => undefined)
+  yield* awaited(provider.arrival(1), "the call")
+  leaving.abort()
+  yield* Effect.promise(() => answer)
+})
+
+describeWithFakeProvider("Limits of concurrent requests", (it) => {
+  for (const stream of [false, true])
+    it.effect(`count a request until its answer is complete, and name themselves (stream: ${stream})`, () =>
+      Effect.gen(function* () {
+        const { chat, request, tenant } = yield* TestGateway
+        const provider = yield* FakeProvider
+        const limited = yield* tenant("1", { concurrentRequests: 2 })
+        const open = shut(provider)
+        const running = yield* Effect.forEach([1, 2], () => Effect.forkChild(chat({ ...body, stream }, as(limited))))
+        yield* awaited(provider.arrival(2), "both calls")
+        const refused = yield* chat(body, as(limited))
+        assertLimited(refused, /^This API key may have 2 requests running at a time; try again when one of them has/)
+        assert.strictEqual(refused.headers.get("retry-after"), "1")
+        // What is not billed does not count.
+        const facts = yield* request("GET", "/v1/key", undefined, as(limited))
+        assert.deepStrictEqual([facts.status, facts.at("concurrent_requests")], [200, 2])
+        open()
+        for (const fiber of running) assert.strictEqual((yield* Fiber.join(fiber)).status, 200)
+        yield* eventually(
+          Effect.map(chat(body, as(limited)), ({ status }) => (status === 200 ? status : undefined)),
+          "a free slot"
+        )
+      })
+    )
+
+  it.effect("have a slot again after every way in which a request can end", () =>
+    Effect.gen(function* () {
+      const { chat, request, tenant } = yield* TestGateway
+      const provider = yield* FakeProvider
+      const limited = yield* tenant("1", { concurrentRequests: 1 })
+      const isFree = eventually(
+        Effect.map(chat(body, as(limited)), ({ status }) => (status === 200 ? status : undefined)),
+        "a free slot"
+      )
+      const ends = [
+        chat({ ...body, model: "no-such-model" }, as(limited)),
+        chat("not JSON", as(limited)),
+        chat({ ...body, messages: [] }, as(limited)),
+        request("POST", "/v1/audio/transcriptions", undefined, as(limited))
+      ]
+      provider.script(Fake.answers("ok"))
+      for (const end of ends) {
+        const { status } = yield* end
+        assert.isTrue(status >= 400 && status < 500, String(status))
+        yield* isFree
+      }
+      for (const stream of [false, true]) {
+        const open = shut(provider)
+        yield* leaveWhileRunning(limited.key, stream)
+        // The provider answers again only now, so the slot was free before.
+        provider.script(Fake.answers("ok"))
+        yield* isFree
+        open()
+      }
+    })
+  )
+
+  it.effect("are set by operators for a key and for an organization, recorded, and taken away again", () =>
+    Effect.gen(function* () {
+      const { admin, chat, request, tenant } = yield* TestGateway
+      const provider = yield* FakeProvider
+      const owner = yield* tenant("1")
+      const [key, organization] = [`/admin/v1/api_keys/${owner.keyId}`, `/admin/v1/organizations/${owner.organization}`]
+      assert.strictEqual((yield* admin("PATCH", key, { concurrent_requests: 5 })).at("concurrent_requests"), 5)
+      const changed = yield* admin("PATCH", organization, { concurrent_requests: 1 })
+      assert.strictEqual(changed.at("concurrent_requests"), 1)
+      const audit = yield* admin("GET", `/admin/v1/audit_events?subject_id=${owner.organization}`)
+      assert.deepStrictEqual(
+        [audit.at("data.0.before.concurrent_requests"), audit.at("data.0.after.concurrent_requests")],
+        [null, 1]
+      )
+      for (const path of [key, organization])
+        assert.strictEqual(
+          (yield* admin("PATCH", path, { concurrent_requests: 0 })).at("error.code"),
+          "invalid_request"
+        )
+      // A change holds within two seconds.
+      yield* eventually(
+        Effect.map(request("GET", "/v1/key", undefined, as(owner)), (facts) =>
+          facts.at("organization_limits.concurrent_requests") === 1 ? facts : undefined
+        ),
+        "the limit of the organization"
+      )
+      const open = shut(provider)
+      const limited = yield* Effect.gen(function* () {
+        const running = yield* Effect.all(
+          Array.from({ length: 6 }, () =>
+            Effect.tap(chat(body, as(owner)), ({ status }) => Effect.sync(() => status === 429 && open()))
+          ),
+          { concurrency: "unbounded" }
+        )
+        return running.find(({ status }) => status === 429)
+      })
+      if (limited === undefined) return assert.fail("none was refused")
+      assertLimited(limited, /^All API keys of this organization together may have 1 request running at a time/)
+      assert.strictEqual((yield* admin("PATCH", organization, { concurrent_requests: null })).status, 200)
     })
   )
 })

@@ -89,6 +89,8 @@ export const BooleanText = Schema.Literals(["true", "false"])
 export const Time = Schema.DateTimeUtcFromString.annotate({ description: "ISO 8601." })
 
 export const RequestsPerMinute = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10_000_000 }))
+export const ConcurrentRequests = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100_000 }))
+
 export const TokensPerMinute = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 1_000_000_000 }))
 
 /** A name that people give: 1 to 200 characters that are not only white space. */

@@ -7,6 +7,7 @@ import { AdminKeyId, ApiKeyId, EnvironmentId, ModelId, OrganizationId, ProjectId
 import {
   AdminAuthorization,
   BooleanText,
+  ConcurrentRequests,
   listOf,
   Name,
   PageQuery,
@@ -42,6 +43,7 @@ const keyMembers = {
   models: Schema.NullOr(Schema.Array(Schema.String)),
   requests_per_minute: Schema.NullOr(Schema.Int),
   tokens_per_minute: Schema.NullOr(Schema.Int),
+  concurrent_requests: Schema.NullOr(Schema.Int),
   created_at: Time,
   expires_at: Schema.NullOr(Time),
   revoked_at: Schema.NullOr(Time),
@@ -67,6 +69,9 @@ const keyOptions = {
   ),
   tokens_per_minute: Schema.optionalKey(
     Schema.NullOr(TokensPerMinute.annotate({ description: "Of prompts and answers; null: no limit." }))
+  ),
+  concurrent_requests: Schema.optionalKey(
+    Schema.NullOr(ConcurrentRequests.annotate({ description: "Running at a time; null: no limit." }))
   ),
   expires_at: Schema.optionalKey(Schema.NullOr(Time))
 }

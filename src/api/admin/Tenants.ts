@@ -7,6 +7,7 @@ import { PricingEntry } from "../../domain/PriceEntry.ts"
 import {
   AdminAuthorization,
   BooleanText,
+  ConcurrentRequests,
   listOf,
   Name,
   PageQuery,
@@ -34,6 +35,7 @@ export const OrganizationBody = Schema.Struct({
   hard_cap: Schema.Boolean.annotate({
     description: "Whether the balance can never go below zero, whatever a provider counts."
   }),
+  concurrent_requests: Schema.NullOr(Schema.Int).annotate({ description: "Of all its keys together; null: no limit." }),
   created_at: Time,
   closed_at: Schema.NullOr(Time).annotate({ description: "From then on none of its keys is valid." })
 }).annotate({ identifier: "Organization" })
@@ -64,7 +66,8 @@ const OrganizationPatch = Schema.Struct({
   pricing: Schema.optionalKey(Schema.NullOr(Pricing)).annotateKey({
     description: "What it is charged from now on, as a whole; null: what the catalog says."
   }),
-  hard_cap: Schema.optionalKey(Schema.Boolean)
+  hard_cap: Schema.optionalKey(Schema.Boolean),
+  concurrent_requests: Schema.optionalKey(Schema.NullOr(ConcurrentRequests))
 })
 
 const NamePayload = Schema.Struct({ name: Name })

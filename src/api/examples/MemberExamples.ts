@@ -19,6 +19,7 @@ export const memberExamples: { readonly [name: string]: ReadonlyArray<MemberValu
   secret: ["tg-4f1c9a…"],
   requests_per_minute: [600],
   tokens_per_minute: [200_000],
+  concurrent_requests: [20],
   overlap_seconds: [3_600],
   created_at: ["2026-11-22T09:30:00.000Z", 1_795_358_504],
   at: ["2026-11-22T09:30:00.000Z"],

@@ -88,9 +88,11 @@ const keyFacts = (
   models: key.models ?? null,
   requests_per_minute: key.requestsPerMinute ?? defaultLimit,
   tokens_per_minute: key.tokensPerMinute ?? null,
+  concurrent_requests: key.concurrentRequests ?? null,
   organization_limits: {
     requests_per_minute: limits?.requestsPerMinute ?? null,
-    tokens_per_minute: limits?.tokensPerMinute ?? null
+    tokens_per_minute: limits?.tokensPerMinute ?? null,
+    concurrent_requests: limits?.concurrentRequests ?? null
   },
   budgets: budgets.map(budgetFacts),
   created_at: seconds(key.createdAtMillis),

@@ -70,6 +70,7 @@ const changeOfOptions = (options: Options) => ({
   models: options.models,
   requestsPerMinute: options.requests_per_minute,
   tokensPerMinute: options.tokens_per_minute,
+  concurrentRequests: options.concurrent_requests,
   expiresAtMillis: options.expires_at && millisOf(options.expires_at)
 })
 
@@ -86,6 +87,7 @@ const keyBody = (key: ApiKey): typeof ApiKeyBody.Type => ({
   models: key.models ?? null,
   requests_per_minute: key.requestsPerMinute ?? null,
   tokens_per_minute: key.tokensPerMinute ?? null,
+  concurrent_requests: key.concurrentRequests ?? null,
   created_at: timeOf(key.createdAtMillis),
   expires_at: timeOrNull(key.expiresAtMillis),
   revoked_at: timeOrNull(key.revokedAtMillis),

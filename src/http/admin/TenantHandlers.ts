@@ -48,6 +48,7 @@ export const tenantHandlersLayer = HttpApiBuilder.group(AdminApi, "tenants", (ha
               closed: payload.closed,
               requestsPerMinute: payload.requests_per_minute,
               tokensPerMinute: payload.tokens_per_minute,
+              concurrentRequests: payload.concurrent_requests,
               lowBalance,
               pricing: payload.pricing,
               hardCap: payload.hard_cap
@@ -109,6 +110,7 @@ const organizationBody = (organization: Organization): typeof OrganizationBody.T
   low_balance_usd: organization.lowBalance === undefined ? null : toUsd(organization.lowBalance),
   pricing: organization.pricing ?? null,
   hard_cap: organization.hardCap,
+  concurrent_requests: organization.limits.concurrentRequests ?? null,
   created_at: timeOf(organization.createdAtMillis),
   closed_at: timeOrNull(organization.closedAtMillis)
 })

@@ -1,10 +1,11 @@
 /**
  * The checks that need nothing of a request's body, in the order of the contract: the API key (401), the key's endpoint
- * allowlist (403), its rate limit (429).
+ * allowlist (403), its rate limit and its limit of concurrent requests (429).
  */
 import { Context, Duration, Effect, Layer, References } from "effect"
 
 import { ApiKeys } from "../../access/ApiKeys.ts"
+import { concurrencyMessage, ConcurrencyLimits, hasConcurrencyLimit } from "../../access/ConcurrencyLimits.ts"
 import type { LimitedResource } from "../../access/RateBucket.ts"
 import { hasTokenLimit, rateLimitMessage, RateLimits, type RateLimitStatus } from "../../access/RateLimits.ts"
 import { Authorization, CurrentCaller } from "../../api/Api.ts"
@@ -15,12 +16,16 @@ import { describeFault, failedRequest } from "../../observability/ErrorDescripti
 import { makeLimitedLog } from "../../observability/LimitedLog.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
+/** Nobody knows when a request ends, so this is only a moment. */
+const retryAfter = Duration.seconds(1)
+
 /** Identifies the caller for the handlers, and adds the rate-limit headers to every response that got so far. */
 export const authorizationLayer = Layer.effect(
   Authorization,
   Effect.gen(function* () {
     const keys = yield* ApiKeys
     const limits = yield* RateLimits
+    const concurrency = yield* ConcurrencyLimits
     const write = makeLimitedLog()
 
     /** What is left of the tokens is read when the response begins: by then the request has taken its own. */
@@ -48,6 +53,16 @@ export const authorizationLayer = Layer.effect(
       if (hasTokenLimit(caller)) yield* addTokenHeaders(caller)
     })
 
+    /** Until the scope of the request closes, after everything that the request itself has to end. */
+    const limitConcurrency = (caller: Caller) =>
+      concurrency.occupy(caller).pipe(
+        Effect.catchTags({
+          ConcurrencyLimited: (limited) => Effect.fail(RateLimitExceeded.of(concurrencyMessage(limited), retryAfter)),
+          SlotsUnavailable: () =>
+            Effect.fail(InternalError.of("The limit of concurrent requests could not be checked; try again"))
+        })
+      )
+
     return Authorization.of({
       bearer: Effect.fnUntraced(function* (httpEffect, { credential, endpoint, group }) {
         const caller = yield* keys.authenticate(credential).pipe(
@@ -67,6 +82,7 @@ export const authorizationLayer = Layer.effect(
           return yield* EndpointNotAllowed.of(`This API key may not use ${name}`)
         }
         yield* limitRate(caller)
+        if (name !== undefined && hasConcurrencyLimit(caller)) yield* limitConcurrency(caller)
         return yield* Effect.provideContext(httpEffect, aboutCaller(caller, access))
       }, ResponseHeaders.withRetryAfter)
     })
