@@ -7,6 +7,6 @@ const name = process.argv[2] ?? ""
 const file = join(import.meta.dirname, `${name}.ts`)
 if (/^[a-z]+$/.test(name) && name !== "run" && existsSync(file)) await import(file)
 else {
-  console.error("Usage: npm run bench -- ledger|gateway|log|start|operations")
+  console.error("Usage: npm run bench -- gateway|ledger|limits|log|operations|start")
   process.exitCode = 2
 }
