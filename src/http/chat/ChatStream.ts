@@ -13,6 +13,7 @@ import type { DrainSignal } from "../../gateway/Settlement.ts"
 import type { RecordableStream } from "../../idempotency/Recording.ts"
 import { adjustedHeader } from "../edge/ResponseHeaders.ts"
 import { chunkWriter, doneLine, type Envelope, joinReasoning, keepAliveComment } from "./ChatAnswer.ts"
+import { FrameRelay, type StreamFrame } from "./FrameRelay.ts"
 
 export interface StreamOptions {
   readonly envelope: Envelope
@@ -22,13 +23,6 @@ export interface StreamOptions {
   readonly requested: { readonly model: string; readonly routed: boolean }
   /** Once it fails, no answer begins any more. */
   readonly drainSignal: DrainSignal
-}
-
-/** A piece of the response body that is written in one go: one or more whole `data:` lines, or a comment. */
-export interface StreamFrame {
-  readonly text: string
-  /** Present on the last frame: the answer is complete and charged, or it broke off. */
-  readonly end?: "settled" | "broken"
 }
 
 /** The response, as soon as its status is known. `opening` succeeds with the first output. */
@@ -51,7 +45,7 @@ export const respond = Effect.fnUntraced(function* <R>(
     })
   })
   const body = yield* withKeepAlive(frames, options)
-  return HttpServerResponse.stream(Stream.encodeText(body), {
+  return HttpServerResponse.stream(body, {
     contentType: "text/event-stream; charset=utf-8",
     headers: {
       "cache-control": "no-cache",
@@ -99,26 +93,22 @@ const errorFrames = (error: ChatError, { envelope, requested }: StreamOptions): 
   return Stream.succeed({ text: writer.first() + writer.item({ type: "broken", error }) + doneLine, end: "broken" })
 }
 
-/** Adds a comment whenever `keepAliveEvery` passes without a frame. Nothing follows the last frame. */
+/** The bytes of the frames, with a comment whenever `keepAliveEvery` passes without one. */
 const withKeepAlive = Effect.fnUntraced(function* (frames: Stream.Stream<StreamFrame>, options: StreamOptions) {
   const clock = yield* Clock.Clock
   const everyMillis = Duration.toMillis(options.keepAliveEvery)
-  let silentSince = clock.currentTimeMillisUnsafe()
-  const timed = Stream.map(frames, (frame) => {
-    silentSince = clock.currentTimeMillisUnsafe()
-    return frame
-  })
-  const comment = Effect.gen(function* (): Effect.fn.Return<StreamFrame> {
+  const relay = new FrameRelay(clock)
+  const comments = Effect.gen(function* () {
     while (true) {
-      const remainingMillis = silentSince + everyMillis - clock.currentTimeMillisUnsafe()
-      if (remainingMillis <= 0) break
-      yield* Effect.sleep(remainingMillis)
+      const remainingMillis = relay.silentSinceMillis + everyMillis - clock.currentTimeMillisUnsafe()
+      if (remainingMillis > 0) yield* Effect.sleep(remainingMillis)
+      else relay.comment()
     }
-    silentSince = clock.currentTimeMillisUnsafe()
-    return { text: keepAliveComment }
   })
-  return Stream.merge(timed, Stream.fromEffectRepeat(comment), { haltStrategy: "left" }).pipe(
-    Stream.takeUntil(({ end }) => end !== undefined),
-    Stream.map(({ text }) => text)
+  yield* Effect.forkScoped(comments)
+  yield* Stream.runForEachArray(frames, (packet) => relay.put(packet)).pipe(
+    Effect.onExit((exit) => Effect.sync(() => relay.close(exit))),
+    Effect.forkScoped
   )
+  return Stream.fromPull(Effect.succeed(relay.body))
 })

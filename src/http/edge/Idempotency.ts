@@ -25,7 +25,7 @@ import {
   textOfAnswer
 } from "../../idempotency/Recording.ts"
 import { describeFault } from "../../observability/ErrorDescription.ts"
-import type { StreamFrame } from "../chat/ChatStream.ts"
+import type { StreamFrame } from "../chat/FrameRelay.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
 /** A request whose client may not have sent a key. */
