@@ -57,7 +57,7 @@ interface CostRow {
   readonly cost: string
 }
 
-/** What the gateway counted for a provider, by day and model. */
+/** What the gateway counted as costs of a provider, by day and model. Earlier versions charged exactly these. */
 const countedCosts = (
   provider: string,
   { from, to }: DayRange
@@ -65,7 +65,8 @@ const countedCosts = (
   Effect.flatMap(
     SqlClient.SqlClient,
     (sql) => sql<CostRow>`
-      SELECT to_char(quarter AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, model, sum(cost)::text AS cost
+      SELECT to_char(quarter AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, model,
+        sum(coalesce(provider_cost, cost))::text AS cost
       FROM usage_quarter
       WHERE provider = ${provider}
         AND quarter >= ${from}::date::timestamp AT TIME ZONE 'UTC'

@@ -77,10 +77,8 @@ export type BoundedEndpoint = Pick<Endpoint, "contextWindow" | "maxOutputTokens"
 
 /** What a prompt of this bound and so many output tokens can cost at most. */
 export const worstCost = (endpoint: BoundedEndpoint, bound: PromptBound, outputTokens: number): Picodollars => {
-  const { contextWindow, price } = endpoint
-  const [text, audio] = [Math.min(bound.text, contextWindow), Math.min(bound.audio, contextWindow)]
-  const { audioRate, outputRate, textRate } = worstRates(price, bound)
-  return picodollars(BigInt(text) * textRate + BigInt(audio) * audioRate + BigInt(outputTokens) * outputRate)
+  const { divisor, outputRate, prompt } = worstParts(endpoint, bound)
+  return picodollars((prompt + BigInt(outputTokens) * outputRate + divisor - 1n) / divisor)
 }
 
 /** The most output tokens, up to `limit`, with which a request costs at most `most`; negative if there are none. */
@@ -89,10 +87,17 @@ export const outputWithin = (
   bound: PromptBound,
   { limit, most }: { readonly limit: number; readonly most: Picodollars }
 ): number => {
-  const left = most - worstCost(endpoint, bound, 0)
+  const { divisor, outputRate, prompt } = worstParts(endpoint, bound)
+  const left = most * divisor - prompt
   if (left < 0n) return -1
-  const { outputRate } = worstRates(endpoint.price, bound)
   return outputRate === zero ? limit : Math.min(limit, Number(left / outputRate))
+}
+
+/** What a prompt and a token of output can cost at most, in parts of a picodollar. */
+const worstParts = ({ contextWindow, price }: BoundedEndpoint, bound: PromptBound) => {
+  const [text, audio] = [Math.min(bound.text, contextWindow), Math.min(bound.audio, contextWindow)]
+  const { audioRate, outputRate, textRate } = worstRates(price, bound)
+  return { divisor: price.divisor ?? 1n, outputRate, prompt: BigInt(text) * textRate + BigInt(audio) * audioRate }
 }
 
 /** The dearest rates of all price tiers that the prompt can reach. */

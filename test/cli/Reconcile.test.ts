@@ -33,7 +33,8 @@ const traffic = Effect.fnUntraced(function* () {
     assert.strictEqual(reply.status, 200, reply.text)
   }
   const look = sql<{ readonly day: string; readonly model: string; readonly cost: string; readonly own: string }>`
-    SELECT to_char(quarter AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, model, sum(cost)::text AS cost,
+    SELECT to_char(quarter AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, model,
+      sum(coalesce(provider_cost, cost))::text AS cost,
       (SELECT sum(requests) FROM usage_quarter WHERE organization_id = ${tenant.organization})::text AS own
     FROM usage_quarter WHERE provider = 'openai' GROUP BY 1, 2 ORDER BY 1, 2`
   const rows = yield* eventually(

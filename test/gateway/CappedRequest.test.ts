@@ -7,7 +7,7 @@ import type { ChatRequest } from "../../src/domain/Conversation.ts"
 import { picodollars } from "../../src/domain/Money.ts"
 import { none } from "../../src/domain/Usage.ts"
 import { cappedRequest } from "../../src/gateway/HardCap.ts"
-import { promptBound, worstCost } from "../../src/ledger/WorstCase.ts"
+import { outputWithin, promptBound, worstCost } from "../../src/ledger/WorstCase.ts"
 import type { Target } from "../../src/providers/dispatch/Target.ts"
 import { request, targetOf } from "./calls.ts"
 
@@ -68,6 +68,17 @@ describe("The worst case of a request", () => {
       assert.isTrue(cost <= worst, `${cost} of ${worst}`)
     }
   )
+
+  it("is a part of a picodollar where prices are, and rounded up", () => {
+    const { endpoint } = targetOf("a")
+    const priced = (divisor: bigint) => ({
+      ...endpoint,
+      price: { rates: ratesOf([0, 0, 0, 0, 0, 7]), tiers: [], divisor }
+    })
+    const bound = promptBound(withText(""))
+    assert.deepStrictEqual([worstCost(priced(10n), bound, 3), worstCost(priced(7n), bound, 3)], [3n, 3n] as never)
+    assert.strictEqual(outputWithin(priced(10n), bound, { limit: 1_000, most: picodollars(7n) }), 10)
+  })
 
   it("counts tools, schemas, images, audio and what is sent back of earlier answers", () => {
     const base = promptBound(withText("x")).text
