@@ -1,6 +1,7 @@
 /**
  * The files of an empty database of the embedded engine with the tables of earlier migrations, shipped beside this
- * file: unpacking them takes a tenth of the time and of the memory of making them. `npm run database` makes the archive.
+ * file: unpacking them takes a tenth of the time and of the memory of making them. `npm run database` makes the
+ * archive.
  *
  * The rule: a database directory exists with all of its files or not at all. They are unpacked beside it, and renaming
  * is the last step, so that a start after one that was killed finds either nothing or everything.
