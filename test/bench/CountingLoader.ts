@@ -2,7 +2,8 @@
  * Loaded into a gateway before its own code (`node --import`): counts what a request costs inside Effect. It changes
  * the text of modules while they load, so that neither `node_modules` nor the product carries a counter. Effect's run
  * loop counts operations, fibers and suspensions; marks at the places of `marks` divide a request into stages, together
- * with the diagnostics channels of Node's HTTP server and of the HTTP client.
+ * with the diagnostics channels of Node's HTTP server and of the HTTP client. The fiber that stores receipts is left
+ * out, with those that it starts.
  *
  * A place that is not found ends the process: otherwise a stage would silently be counted with the one before it.
  */
@@ -65,8 +66,10 @@ interface Insertion {
 const count = (what: "operations" | "fibers" | "suspensions", before: string): Insertion => ({
   module: "/node_modules/effect/dist/internal/effect.js",
   before,
-  inserted: `globalThis.${name}.${what}++;`
+  inserted: `if (this.leftOut !== true) globalThis.${name}.${what}++;`
 })
+
+const currentFiber = `globalThis["~effect/Fiber/currentFiber"]`
 
 const mark = (stage: string, module: string, before: string): Insertion => ({
   module: `/src/${module}`,
@@ -75,6 +78,17 @@ const mark = (stage: string, module: string, before: string): Insertion => ({
 })
 
 const insertions: ReadonlyArray<Insertion> = [
+  {
+    module: "/node_modules/effect/dist/internal/effect.js",
+    before: "this.setContext(context);\n    this.id",
+    inserted: `this.leftOut = ${currentFiber}?.leftOut === true;`
+  },
+  // The batches of the request log come every tenth of a second, so that how many requests meet one depends on time.
+  {
+    module: "/src/receipts/RequestLog.ts",
+    before: "Queue.sizeUnsafe(queue) >= maxBatch",
+    inserted: `(${currentFiber}.leftOut = true) && `
+  },
   count("operations", "this.currentOpCount++;"),
   count("fibers", "this.id = ++fiberIdStore.id;"),
   count("suspensions", "this._asyncContext = captureAsyncContext();"),
