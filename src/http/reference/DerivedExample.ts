@@ -27,7 +27,8 @@ const hasValue = (document: OpenApiDocument, name: string, schema: JsonSchema): 
 
 const scalarExample = (name: string, schema: JsonSchema): unknown => {
   if (schema.type === "boolean") return true
-  if (schema.type === "integer" || schema.type === "number") return schema.minimum ?? 1
+  // Integers without a bound of their own have the one of safe integers, which says nothing.
+  if (schema.type === "integer" || schema.type === "number") return Math.max(schema.minimum ?? 1, 0)
   return schema.format === "uuid" ? memberExamples["id"]?.[0] : name
 }
 
