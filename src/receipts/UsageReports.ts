@@ -1,12 +1,13 @@
 /**
- * What was used in a span of time, summed from the rollups by quarter hours. The rule: a report reads no receipts, so
- * it takes as long as the number of quarter hours and series asks for, and not that of the requests.
+ * What was used in a span of time, summed from the rollups by hours and quarter hours. The rule: a report reads no
+ * receipts, so it takes as long as the number of hours and series asks for, and not that of the requests.
  */
 import { Context, Data, Effect, Layer } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 
 import { type Picodollars, picodollars } from "../domain/Money.ts"
 import { timestamp } from "../sql/Timestamp.ts"
+import { sourcesOf, type UsageInterval, type UsageSpan } from "./UsageSources.ts"
 
 /** What a report can be grouped by, and what it can be narrowed to. */
 export const usageDimensions = [
@@ -23,17 +24,17 @@ export const usageDimensions = [
 
 export type UsageDimension = (typeof usageDimensions)[number]
 
-/** These are counted in a table of their own, which is longer. */
+/** These have the most values. */
 const labels: ReadonlyArray<UsageDimension> = ["call_name", "end_user_id"]
 const uuids: ReadonlyArray<UsageDimension> = ["organization_id", "project_id", "environment_id", "api_key_id"]
 
-export interface UsageQuery {
+export interface UsageQuery extends UsageSpan {
   /** In milliseconds since 1970; both are taken down to a quarter hour. */
   readonly fromMillis: number
   /** Exclusive. */
   readonly toMillis: number
   /** Without it, the whole span is one row for each group. */
-  readonly interval?: "hour" | "day" | "month" | undefined
+  readonly interval?: UsageInterval | undefined
   /** The IANA name of the zone whose hours, days and months are meant. */
   readonly timeZone: string
   readonly groupBy: ReadonlyArray<UsageDimension>
@@ -59,8 +60,14 @@ export interface UsageRow {
   readonly providerCost: Picodollars
 }
 
-/** Enough to group a month of a million requests in memory; PostgreSQL would sort them on disk. */
-const groupingMemory = "'32MB'"
+/**
+ * Enough to group a month of a million requests in memory; PostgreSQL would sort them on disk. Compiling a statement
+ * takes longer than it saves.
+ */
+const settings = "set_config('work_mem', '32MB', true), set_config('jit', 'off', true)"
+
+/** Of what makes many rows, this share of the span is looked at first, whether it alone is too long. */
+const probed = { labels: 0.2, hours: 0.4 }
 
 /** The most rows of one report. */
 export const maxUsageRows = 10_000
@@ -85,6 +92,25 @@ type SumRow = { readonly [name in UsageDimension]?: string | null } & {
   readonly provider_cost: string
 }
 
+const counts = {
+  requests: "requests",
+  input: "input_tokens",
+  cache_read: "cache_read_tokens",
+  cache_write: "cache_write_5m_tokens + cache_write_1h_tokens",
+  audio_input: "audio_input_tokens",
+  output: "output_tokens",
+  reasoning: "reasoning_tokens",
+  audio_millis: "audio_millis",
+  cost: "cost",
+  provider_cost: "coalesce(provider_cost, cost)"
+}
+
+const sums = Object.entries(counts).map(([name, value]) => `sum(${value}) AS ${name}`)
+const totals = Object.keys(counts).map((name) => `sum(${name})::text AS ${name}`)
+
+const isoTimes = (times: ReadonlyArray<number>): ReadonlyArray<string> =>
+  times.map((millis) => new Date(millis).toISOString())
+
 export class UsageReports extends Context.Service<
   UsageReports,
   {
@@ -97,45 +123,77 @@ export class UsageReports extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      const conditions = ({ filter, fromMillis, toMillis }: UsageQuery): ReadonlyArray<Statement.Fragment> => [
-        sql`quarter >= date_bin('15 minutes', ${timestamp(fromMillis)}, '2000-01-01 00:00:00+00')`,
-        sql`quarter < ${timestamp(toMillis)}`,
-        ...usageDimensions.flatMap((name) => {
+      const filters = ({ filter }: UsageQuery): ReadonlyArray<Statement.Fragment> =>
+        usageDimensions.flatMap((name) => {
           const value = filter[name]
           if (value === undefined) return []
           return [sql`${sql(name)} = ${value}${sql.literal(uuids.includes(name) ? "::uuid" : "")}`]
         })
-      ]
 
-      const report = Effect.fn("UsageReports.report")(function* (query: UsageQuery) {
-        const { groupBy, interval, timeZone } = query
-        const byLabels = usageDimensions.some(
-          (name) => labels.includes(name) && (groupBy.includes(name) || query.filter[name] !== undefined)
-        )
-        const start =
-          interval === undefined
-            ? sql`NULL::timestamptz`
-            : sql`date_trunc(${interval}::text, quarter, ${timeZone}::text)`
-        const columns = groupBy.map((name) => sql`${sql(name)}`)
-        const grouped = sql.csv([sql.literal("1"), ...columns])
-        const statement = sql<SumRow>`
-          SELECT ${sql.csv([sql`${start} AS start`, ...columns])}, sum(requests)::text AS requests,
-            sum(input_tokens)::text AS input, sum(cache_read_tokens)::text AS cache_read,
-            sum(cache_write_5m_tokens + cache_write_1h_tokens)::text AS cache_write,
-            sum(audio_input_tokens)::text AS audio_input, sum(output_tokens)::text AS output,
-            sum(reasoning_tokens)::text AS reasoning, sum(audio_millis)::text AS audio_millis, sum(cost)::text AS cost,
-            sum(coalesce(provider_cost, cost))::text AS provider_cost
-          FROM ${sql.literal(byLabels ? "usage_label_quarter" : "usage_quarter")}
-          WHERE ${sql.and(conditions(query))}
-          GROUP BY ${grouped} ORDER BY 1, sum(cost) DESC, sum(requests) DESC LIMIT ${maxUsageRows + 1}`
-        const rows = yield* sql`SET LOCAL work_mem = ${sql.literal(groupingMemory)}`.pipe(
-          Effect.andThen(statement),
-          sql.withTransaction,
-          Effect.mapError((cause) => new UsageReportError({ reason: "Unavailable", cause }))
-        )
-        if (rows.length > maxUsageRows) return yield* new UsageReportError({ reason: "TooLong" })
-        return rows.map((row) => usageRow(row, groupBy))
+      /** The rows of a query as `SELECT`s, with the time of each and what `values` makes of them. */
+      const rowsOf = Effect.fnUntraced(function* (query: UsageQuery, values: ReadonlyArray<string>) {
+        const { fromMillis, groupBy, interval, timeZone, toMillis } = query
+        const used = usageDimensions.filter((name) => groupBy.includes(name) || query.filter[name] !== undefined)
+        const { hours, quarters } = yield* sourcesOf(query, used)
+        const select = (table: string, time: string, conditions: ReadonlyArray<Statement.Fragment>) => {
+          const start =
+            interval === undefined
+              ? sql`NULL::timestamptz`
+              : sql`date_trunc(${interval}::text, ${sql(time)}, ${timeZone}::text)`
+          const columns = [...groupBy, ...values].map((value) => sql.literal(value))
+          return sql`SELECT ${sql.csv([sql`${start} AS start`, ...columns])} FROM ${sql(table)}
+            WHERE ${sql.and([...conditions, ...filters(query)])} ${grouped(query)}`
+        }
+        const span = (time: string, from: number, to: number) => [
+          sql`${sql(time)} >= date_bin('15 minutes', ${timestamp(from)}, '2000-01-01 00:00:00+00')`,
+          sql`${sql(time)} < ${timestamp(to)}`
+        ]
+        if (hours === undefined) return select(quarters.table, "quarter", span("quarter", fromMillis, toMillis))
+        const { without } = hours
+        const whole = select(hours.table, "hour", [
+          ...span("hour", hours.fromMillis, hours.toMillis),
+          ...(without.length > 0 ? [sql`hour <> ALL(${isoTimes(without)}::timestamptz[])`] : [])
+        ])
+        const { only = [] } = quarters
+        if (only.length === 0) return whole
+        const parts = select(quarters.table, "quarter", [sql`quarter = ANY(${isoTimes(only)}::timestamptz[])`])
+        return sql`${whole} UNION ALL ${parts}`
       })
+
+      const grouped = ({ groupBy }: UsageQuery) =>
+        sql`GROUP BY ${sql.csv([sql.literal("1"), ...groupBy.map((name) => sql`${sql(name)}`)])}`
+
+      /** Whether the beginning of the span alone has too many rows, which is found without adding anything up. */
+      const isTooLong = Effect.fnUntraced(function* (query: UsageQuery) {
+        const { fromMillis, groupBy, interval } = query
+        const byLabels = groupBy.some((name) => labels.includes(name))
+        if (!byLabels && (interval !== "hour" || groupBy.length === 0)) return false
+        const share = byLabels ? probed.labels : probed.hours
+        const toMillis = fromMillis + share * (query.toMillis - fromMillis)
+        const rows = yield* rowsOf({ ...query, toMillis }, [])
+        const [found] = yield* sql<{ readonly many: boolean }>`
+          SELECT count(*) > ${maxUsageRows} AS many FROM (SELECT DISTINCT * FROM (${rows}) AS found) AS each`
+        return found?.many === true
+      })
+
+      const read = Effect.fnUntraced(function* (query: UsageQuery) {
+        yield* sql`SELECT ${sql.literal(settings)}`
+        if (yield* isTooLong(query)) return yield* new UsageReportError({ reason: "TooLong" })
+        const columns = ["start", ...query.groupBy, ...totals].map((column) => sql.literal(column))
+        const rows = yield* sql<SumRow>`
+          SELECT ${sql.csv(columns)} FROM (${yield* rowsOf(query, sums)}) AS counted
+          ${grouped(query)} ORDER BY 1, sum(cost) DESC, sum(requests) DESC LIMIT ${maxUsageRows + 1}`
+        if (rows.length > maxUsageRows) return yield* new UsageReportError({ reason: "TooLong" })
+        return rows.map((row) => usageRow(row, query.groupBy))
+      })
+
+      const report = Effect.fn("UsageReports.report")((query: UsageQuery) =>
+        read(query).pipe(
+          Effect.provideService(SqlClient.SqlClient, sql),
+          sql.withTransaction,
+          Effect.catchTag("SqlError", (cause) => new UsageReportError({ reason: "Unavailable", cause }))
+        )
+      )
 
       return UsageReports.of({ report })
     })

@@ -29,6 +29,7 @@ import { requestSearchMigration } from "./migrations/0018_request_search.ts"
 import { alertsMigration } from "./migrations/0019_alerts.ts"
 import { hardCapsMigration } from "./migrations/0020_hard_caps.ts"
 import { concurrentRequestsMigration } from "./migrations/0021_concurrent_requests.ts"
+import { usageByHourMigration } from "./migrations/0022_usage_by_hour.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -51,7 +52,8 @@ export const migrations = {
   "0018_request_search": requestSearchMigration,
   "0019_alerts": alertsMigration,
   "0020_hard_caps": hardCapsMigration,
-  "0021_concurrent_requests": concurrentRequestsMigration
+  "0021_concurrent_requests": concurrentRequestsMigration,
+  "0022_usage_by_hour": usageByHourMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */
@@ -88,7 +90,11 @@ const relations = [
   "alert_condition",
   "alert_report",
   "alert_check",
-  "request_slot"
+  "request_slot",
+  "usage_call_hour",
+  "usage_user_hour",
+  "usage_key_hour",
+  "usage_model_hour"
 ]
 
 const table = "schema_migration"

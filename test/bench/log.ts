@@ -244,8 +244,8 @@ const sizes = Effect.gen(function* () {
       sum(pg_table_size(part.oid))::text AS table, sum(pg_indexes_size(part.oid))::text AS indexes
     FROM pg_class AS part
       LEFT JOIN pg_inherits ON inhrelid = part.oid LEFT JOIN pg_class AS parent ON parent.oid = inhparent
-    WHERE part.relkind = 'r' AND coalesce(parent.relname, part.relname)
-      IN ('logged_request', 'usage_quarter', 'usage_label_quarter', 'credit_entry')
+    WHERE part.relkind = 'r'
+      AND (coalesce(parent.relname, part.relname) IN ('logged_request', 'credit_entry') OR part.relname ~ '^usage_')
     GROUP BY 1 ORDER BY 1`
 })
 

@@ -1,13 +1,16 @@
-import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { assert, describe, it } from "@effect/vitest"
+import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
+import { inject } from "vitest"
 
 import { modelId, endpointId, requestId } from "../../src/domain/Ids.ts"
-import { picodollars, zero } from "../../src/domain/Money.ts"
+import { maximum, picodollars, zero } from "../../src/domain/Money.ts"
 import { insertEarlier, insertLatest, logParameters } from "../../src/receipts/LogColumns.ts"
 import type { Receipt } from "../../src/receipts/Receipt.ts"
 import { rebuildUsage } from "../../src/receipts/UsageRebuild.ts"
-import { describeOnEngines, rolledBack } from "../support/TestDatabase.ts"
+import { usageByHourMigration } from "../../src/sql/migrations/0022_usage_by_hour.ts"
+import { eventually } from "../support/Chat.ts"
+import { describeOnEngines, layerPostgres, rolledBack } from "../support/TestDatabase.ts"
 import { receiptOf } from "./receipts.ts"
 
 const start = Date.parse("2026-03-01T23:50:00Z")
@@ -59,9 +62,39 @@ const groups = "organization_id, project_id, environment_id, api_key_id, model, 
 const quarterOf = "date_bin('15 minutes', at, '2000-01-01 00:00:00+00')"
 const provider = "split_part(endpoint, '/', 1) AS provider"
 
-/** Every quarter hour of both tables, and the same counted from the log. */
+/** What is counted by hours, apart from the organization. */
+const byHours: Record<string, ReadonlyArray<string>> = {
+  usage_call_hour: ["call_name"],
+  usage_user_hour: ["end_user_id"],
+  usage_key_hour: ["project_id", "environment_id", "api_key_id", "outcome"],
+  usage_model_hour: ["project_id", "model", "provider", "outcome"]
+}
+
+/** Every hour of each table, and the same counted from the log. */
+const countedByHours = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const rollups: Array<ReadonlyArray<unknown>> = []
+  const log: Array<ReadonlyArray<unknown>> = []
+  for (const [table, dimensions] of Object.entries(byHours)) {
+    const names = ["organization_id", ...dimensions].join(", ")
+    rollups.push(
+      yield* sql.unsafe(`SELECT hour, ${names}, requests::text AS requests, duration_millis::text AS duration,
+          ${measures} FROM ${table} WHERE requests <> 0
+        GROUP BY hour, ${names}, requests, duration_millis ORDER BY hour, ${names}`)
+    )
+    log.push(
+      yield* sql.unsafe(`SELECT date_trunc('hour', at, 'UTC') AS hour, ${names}, count(*)::text AS requests,
+          sum(round(duration_millis::numeric))::text AS duration, ${measures}
+        FROM (SELECT *, ${provider} FROM logged_request) AS named GROUP BY 1, ${names} ORDER BY 1, ${names}`)
+    )
+  }
+  return { rollups, log }
+})
+
+/** Every quarter hour and hour of all tables, and the same counted from the log. */
 const counted = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const hours = yield* countedByHours
   const of = (table: string, labels: string) =>
     sql.unsafe(`
       SELECT quarter, ${groups}, provider${labels}, sum(requests)::text AS requests, ${measures}
@@ -74,8 +107,8 @@ const counted = Effect.gen(function* () {
       ORDER BY quarter, model, outcome${labels}`)
   const labels = ", call_name, end_user_id"
   return {
-    rollups: [yield* of("usage_quarter", ""), yield* of("usage_label_quarter", labels)],
-    log: [yield* ofLog(""), yield* ofLog(labels)]
+    rollups: [yield* of("usage_quarter", ""), yield* of("usage_label_quarter", labels), ...hours.rollups],
+    log: [yield* ofLog(""), yield* ofLog(labels), ...hours.log]
   }
 })
 
@@ -90,9 +123,11 @@ const spoilt = Effect.gen(function* () {
   yield* sql`DELETE FROM usage_quarter WHERE model IS NULL`
   yield* sql`UPDATE usage_quarter SET cost = cost + 1`
   yield* sql`UPDATE usage_label_quarter SET requests = 7`
+  yield* sql`DELETE FROM usage_call_hour WHERE call_name IS NULL`
+  yield* sql`UPDATE usage_model_hour SET cost = 7`
 })
 
-describeOnEngines("Usage by quarter hours", (it) => {
+describeOnEngines("Usage by quarter hours and hours", (it) => {
   it.effect("is the sum of the log, also after rows were sent again and replaced", () =>
     Effect.gen(function* () {
       yield* store(samples.slice(0, 40))
@@ -150,5 +185,95 @@ describeOnEngines("Usage by quarter hours", (it) => {
       assert.deepStrictEqual(yield* rebuildUsage, { days: 1, requests: 50n })
       assert.deepStrictEqual((yield* counted).rollups, before.rollups)
     }).pipe(rolledBack)
+  )
+
+  it.effect("is added up from the quarter hours by the migration, also where the log has no receipts any more", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* store(samples)
+      const before = yield* countedByHours
+      yield* sql`DELETE FROM logged_request`
+      yield* sql`UPDATE usage_quarter SET provider_cost = NULL WHERE provider_cost = cost`
+      for (const table of Object.keys(byHours)) yield* sql.unsafe(`DROP TABLE ${table}`)
+      yield* usageByHourMigration
+      assert.deepStrictEqual((yield* countedByHours).rollups, before.rollups)
+      // And it goes on counting what is there already.
+      yield* sql`DELETE FROM usage_quarter`
+      yield* store(samples)
+      const [row] = yield* sql<{ readonly requests: string }>`
+        SELECT sum(requests)::text AS requests FROM usage_model_hour`
+      assert.deepStrictEqual(row, { requests: "120" })
+    }).pipe(rolledBack)
+  )
+
+  it.effect("stays within its bounds where costs and usage are absurd, and the log is written", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const most = Number.MAX_SAFE_INTEGER
+      const absurd = samples.slice(11, 17).map(({ atMillis, id }) => ({
+        ...sample(2),
+        id,
+        atMillis,
+        durationMillis: 1e300,
+        cost: maximum,
+        providerCost: maximum,
+        usage: {
+          input: most,
+          cacheRead: most,
+          cacheWrite5m: most,
+          cacheWrite1h: most,
+          audioInput: most,
+          output: most,
+          reasoning: most
+        }
+      }))
+      // In one statement, and in one for each: the sums of an hour are of several rows, and are added to.
+      yield* store(absurd.slice(0, 3))
+      for (const receipt of absurd.slice(3)) yield* store([receipt])
+      const [row] = yield* sql<{ readonly exact: string; readonly bound: string; readonly requests: string }>`
+        SELECT sum(cost)::text AS exact, (SELECT max(cost)::text FROM usage_model_hour) AS bound,
+          (SELECT sum(requests)::text FROM usage_key_hour) AS requests FROM usage_quarter`
+      assert.deepStrictEqual(row, { exact: String(6n * maximum), bound: String(2n ** 63n - 1n), requests: "6" })
+    }).pipe(rolledBack)
+  )
+})
+
+describe.runIf(inject("postgresUrl") !== undefined)("Gateways that count usage at once", () => {
+  it.live("never wait for each other in a circle, also where rows are replaced", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      // One series in three quarter hours.
+      const at = (quarter: number, number: number): Receipt => {
+        const { atMillis, id } = sample(5 + 15 * quarter + number)
+        return { ...sample(0), id, atMillis }
+      }
+      yield* store([at(0, 0), at(1, 0), at(2, 0)])
+      const waiting = (count: number) =>
+        eventually(
+          Effect.map(
+            sql<{ readonly waiting: bigint }>`SELECT count(DISTINCT pid) AS waiting FROM pg_locks
+              WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`,
+            ([row]) => (row?.waiting === BigInt(count) ? count : undefined)
+          ),
+          `${count} writers that wait`
+        )
+      const [locked, finished] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const holder = yield* sql`SELECT FROM usage_quarter ORDER BY quarter LIMIT 1 FOR UPDATE`.pipe(
+        Effect.andThen(Deferred.succeed(locked, undefined)),
+        Effect.andThen(Deferred.await(finished)),
+        sql.withTransaction,
+        Effect.forkChild
+      )
+      yield* Deferred.await(locked)
+      // Replaces a row of the last quarter hour and then adds to the earlier ones, of which the first is locked.
+      const one = yield* Effect.forkChild(store([at(2, 0), at(0, 1), at(1, 1)]))
+      yield* waiting(1)
+      const other = yield* Effect.forkChild(store([at(1, 2), at(2, 2)]))
+      yield* waiting(2)
+      yield* Deferred.succeed(finished, undefined)
+      yield* Fiber.join(holder)
+      for (const writer of [one, other]) yield* Fiber.join(writer)
+      yield* assertAgree
+    }).pipe(Effect.provide(layerPostgres(inject("postgresUrl") ?? "")))
   )
 })
