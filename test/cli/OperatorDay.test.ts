@@ -1,68 +1,193 @@
 /**
- * `tollgate org`, `project`, `env`, `key`, `credit`, `admin-key` and `audit` as an operator runs them: as separate
- * processes, beside a running gateway over HTTP, and on the database of a stopped one.
+ * The day of an operator in commands of `tollgate`: as separate processes beside a running gateway over HTTP, and on the
+ * database of a stopped one.
  */
+import { join } from "node:path"
+
+import * as NodeServices from "@effect/platform-node/NodeServices"
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Redacted } from "effect"
+import { Effect, FileSystem, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 
+import { picodollars, toUsd } from "../../src/domain/Money.ts"
 import { Database } from "../../src/sql/Database.ts"
-import { onEmbedded } from "../clients/EmbeddedGateway.ts"
-import { user } from "../support/Chat.ts"
+import { at, chunksOf, eventually, type Json, priced, user } from "../support/Chat.ts"
 import type { Environment } from "../support/GatewayEnvironment.ts"
 import { dataDirectory, postgresDatabase } from "../support/TestDatabase.ts"
-import { describeGateway, TestGateway } from "../support/TestGateway.ts"
-import { closeAcme, openAcme, operator, refusingPort } from "./Operator.ts"
+import { describeGatewayOnce, type Reply, TestGateway, usd } from "../support/TestGateway.ts"
+import {
+  assertAudited,
+  closeAcme,
+  openAcme,
+  type Opened,
+  type Operator,
+  operator,
+  raiseBudget,
+  refusingPort,
+  rotateKey,
+  rowsOf,
+  stoppedGateway
+} from "./Operator.ts"
+import { tollgateInProcess } from "./Tollgate.ts"
 
 /** Every command is a process, on a machine that may be busy with other suites. */
 const commandsTimeout = 600_000
 
 const nobody = "018f0000-0000-7000-8000-00000000dead"
 
-describeGateway("tollgate beside a gateway", (it) => {
+const body = { model: "gpt-4o-mini", messages: [user("Hello")], max_completion_tokens: 20 }
+
+const withKey = (secret: string) => ({ authorization: `Bearer ${secret}` })
+
+const sum = (amounts: ReadonlyArray<unknown>) => amounts.reduce<bigint>((total, each) => total + usd(String(each)), 0n)
+
+const statusIs = (reply: Reply, status: number, code?: string) =>
+  assert.deepStrictEqual(
+    [reply.status, status === 200 ? undefined : reply.at("error.code")],
+    [status, code],
+    reply.text
+  )
+
+/** Calls until the budget is spent, raises it, and calls again. Answers what the providers billed for each answer. */
+const callAndRaise = Effect.fnUntraced(function* (commands: Operator, opened: Opened) {
+  const { chat } = yield* TestGateway
+  const key = withKey(opened.secret)
+  const plain = yield* chat(body, key)
+  statusIs(plain, 200)
+  // With a hard cap, a budget has to pay for the longest answer that is asked for.
+  statusIs(yield* chat({ ...body, max_completion_tokens: 5_000 }, key), 429, "budget_exceeded")
+  statusIs(yield* chat({ ...body, model: "gpt-5" }, key), 403, "model_not_allowed")
+  yield* raiseBudget(commands, opened)
+  const raised = yield* chat(body, key)
+  statusIs(raised, 200)
+  const stream = yield* chat({ ...body, model: "gpt-4.1", stream: true, stream_options: { include_usage: true } }, key)
+  statusIs(stream, 200)
+  const answers: ReadonlyArray<readonly [string, Json]> = [
+    ["gpt-4o-mini", JSON.parse(plain.text)],
+    ["gpt-4o-mini", JSON.parse(raised.text)],
+    ["gpt-4.1", chunksOf(stream.text).at(-1) ?? {}]
+  ]
+  return yield* Effect.forEach(answers, ([model, answer]) => {
+    const [input, output] = ["prompt_tokens", "completion_tokens"].map((name) => Number(at(answer, "usage", name)))
+    return Effect.map(priced(model, { input: input ?? 0, output: output ?? 0 }), (billed) => ({ model, billed }))
+  })
+})
+
+type Billed = Effect.Success<ReturnType<typeof callAndRaise>>
+
+/** Asserts that log, receipts, usage, journal and balance have the same sums. Answers the log of what was answered. */
+const assertBooks = Effect.fnUntraced(function* ({ json, lines }: Operator, billed: Billed) {
+  const { admin } = yield* TestGateway
+  const completed = ["requests", "list", "--org", "Acme", "--outcome", "completed"]
+  const organization = String((yield* json("org", "get", "Acme"))["id"])
+  yield* eventually(
+    Effect.map(admin("GET", `/admin/v1/requests?organization_id=${organization}&outcome=completed`), (list) =>
+      (list.at("data") as ReadonlyArray<Json>).length === billed.length ? true : undefined
+    ),
+    "the log"
+  )
+  const log = rowsOf(yield* json(...completed))
+  const cost = sum(log.map(({ cost_usd }) => cost_usd))
+  assert.strictEqual(cost, (billed.reduce((total, one) => total + one.billed, 0n) * 5n) / 4n)
+  const receipt = yield* json("requests", "show", String(log[0]?.["id"]))
+  assert.deepInclude(receipt, { model: "gpt-4.1", cost_usd: log[0]?.["cost_usd"] })
+  assert.strictEqual(usd(String(receipt["provider_cost_usd"])), billed[2]?.billed as never)
+  const usage = rowsOf(yield* json("usage", "--org", "Acme", "--outcome", "completed", "--by", "model"))
+  assert.sameDeepMembers(
+    usage.map(({ group, requests }) => [at(group, "model"), requests]),
+    [
+      ["gpt-4o-mini", 2],
+      ["gpt-4.1", 1]
+    ]
+  )
+  assert.strictEqual(sum(usage.map(({ cost_usd }) => cost_usd)), cost)
+  const [head = "", row = ""] = yield* lines("usage", "--org", "Acme", "--csv")
+  assert.strictEqual(usd(row.split(",")[head.split(",").indexOf("cost_usd")] ?? ""), cost as never)
+  const journal = rowsOf(yield* json("credit", "journal", "Acme"))
+  const charges = journal.filter(({ kind }) => kind === "charge").map(({ amount_usd }) => String(amount_usd))
+  assert.strictEqual(sum(charges), -cost)
+  const balance = yield* json("credit", "balance", "Acme")
+  assert.deepInclude(balance, { available_usd: toUsd(picodollars(usd("25") - cost)), held_usd: "0" })
+  return log
+})
+
+/** Compares bills of the provider with what was counted: that of its answers, and one with a line that is too high. */
+const reconcile = Effect.fnUntraced(function* (commands: Operator, log: ReadonlyArray<Json>, billed: Billed) {
+  const files = yield* FileSystem.FileSystem
+  const path = join(yield* files.makeTempDirectoryScoped(), "bill.csv")
+  const compare = Effect.fnUntraced(function* (lines: Billed) {
+    // The latest request comes first in the log.
+    const days = log.map((row) => String(row["at"]).slice(0, 10)).toReversed()
+    const rows = lines.map((line, index) => `${days[index]},${line.model},${toUsd(picodollars(line.billed))}\n`)
+    yield* files.writeFileString(path, `day,model,cost_usd\n${rows.join("")}`)
+    return yield* commands.run("reconcile", "--provider", "openai", "--file", path, "--tolerance", "0")
+  })
+  const same = yield* compare(billed)
+  assert.deepStrictEqual([same.code, same.out.includes("0 differences, 0 unknown")], [0, true], same.err + same.out)
+  const more = yield* compare(billed.map((line, index) => (index === 2 ? { ...line, billed: line.billed + 1n } : line)))
+  assert.strictEqual(more.code, 1, more.err)
+  assert.match(more.out, /^\d{4}-\d\d-\d\d +gpt-4\.1 +\S+ +\S+ +0\.000000000001( |$)/m)
+  const verified = yield* commands.run("ledger", "verify")
+  assert.deepStrictEqual(
+    [verified.code, verified.out.includes("0 differences, 0 unexplained")],
+    [0, true],
+    verified.out
+  )
+}, Effect.scoped)
+
+/** Until the gateway has learnt that a key is valid no more. */
+const isRefused = (secret: string) =>
+  Effect.gen(function* () {
+    const { request } = yield* TestGateway
+    const look = request("GET", "/v1/key", undefined, withKey(secret))
+    yield* eventually(
+      Effect.map(look, ({ status }) => (status === 401 ? true : undefined)),
+      "the end of the key"
+    )
+  })
+
+describeGatewayOnce("tollgate beside a gateway", (it) => {
   it.effect(
     "does the day of an operator over HTTP",
     () =>
       Effect.gen(function* () {
         const { chat, url, variables } = yield* TestGateway
         const commands = operator({ ...variables, TOLLGATE_URL: url })
-        const { key, organization, secret } = yield* openAcme(commands)
-        const body = { model: "gpt-4o-mini", messages: [user("Hello")] }
-        const answer = yield* chat(body, { authorization: `Bearer ${secret}` })
-        assert.strictEqual(answer.status, 200, answer.text)
-        const journal = yield* closeAcme(commands, key, "ADMIN_API_KEY")
+        const opened = yield* openAcme(commands)
+        const billed = yield* callAndRaise(commands, opened)
+        const log = yield* assertBooks(commands, billed)
+        // The embedded database is for one process: then the bill is compared once the gateway has stopped.
+        if (variables["DATABASE_URL"] !== undefined) yield* reconcile(commands, log, billed)
+        const fresh = yield* rotateKey(commands, opened)
+        for (const secret of [opened.secret, fresh]) statusIs(yield* chat(body, withKey(secret)), 200)
+        yield* closeAcme(commands, opened)
+        yield* Effect.forEach([opened.secret, fresh], isRefused)
+        statusIs(yield* chat(body, withKey(fresh)), 401, "unauthorized")
+        yield* assertAudited(commands, "ADMIN_API_KEY")
+        const journal = yield* commands.lines("credit", "journal", "Acme")
         assert.match(journal[0] ?? "", /^at +kind +amount_usd +payment_id +reason +id$/)
         assert.match(journal[1] ?? "", / correction +-0\.5 +c-1 +charged twice /)
         assert.match(journal[2] ?? "", / charge +-0\.0000\d+ +- +- /)
-        assert.match(journal[3] ?? "", / grant +25 +inv-17 +contract of March /)
-        assert.strictEqual((yield* commands.json("org", "get", organization))["name"], "Acme")
-      }),
+        assert.match(journal.at(-1) ?? "", / grant +25 +inv-17 +contract of March /)
+      }).pipe(Effect.provide(NodeServices.layer)),
     commandsTimeout
   )
 })
 
-/** A database as a gateway leaves it, with `variables` that name it and an address on which nothing listens. */
-const stoppedGateway = Effect.fnUntraced(function* (database: Environment) {
-  yield* Effect.void.pipe(
-    Effect.provide(
-      Database.layer({
-        ...(database["DATABASE_URL"] !== undefined && { url: Redacted.make(database["DATABASE_URL"]) }),
-        dataDir: database["DATA_DIR"] ?? "unused",
-        poolSize: 1
-      }),
-      { local: true }
-    )
-  )
-  const { port } = yield* refusingPort
-  return { ...database, PORT: String(port) }
-})
-
 const dayWithoutGateway = Effect.fnUntraced(function* (database: Environment) {
-  const commands = operator(yield* stoppedGateway(database))
-  const { key } = yield* openAcme(commands)
-  assert.lengthOf(yield* closeAcme(commands, key, "command line"), 3)
-  const { code, err, out } = yield* commands.run("org", "get", nobody)
+  const variables = yield* stoppedGateway(database)
+  const commands = operator(variables, tollgateInProcess)
+  const opened = yield* openAcme(commands)
+  yield* raiseBudget(commands, opened)
+  yield* rotateKey(commands, opened)
+  yield* closeAcme(commands, opened)
+  yield* assertAudited(commands, "command line")
+  assert.lengthOf(yield* commands.lines("credit", "journal", "Acme"), 3)
+  // As a process, which has to find and open the database by itself.
+  const apart = operator(variables)
+  assert.strictEqual((yield* apart.json("org", "get", "Acme"))["id"], opened.organization)
+  const { code, err, out } = yield* apart.run("org", "get", nobody)
   assert.deepStrictEqual([code, out], [1, ""])
   assert.match(err, /^No gateway listens on http:\/\/127\.0\.0\.1:\d+: working on its database\n/)
   assert.include(err, "tollgate: not_found: There is no such organization\n")
@@ -100,121 +225,6 @@ describe("tollgate without a gateway", () => {
         const unmigrated = yield* operator({ DATA_DIR: yield* dataDirectory, PORT: String(port) }).run("org", "list")
         assert.deepStrictEqual([unmigrated.code, unmigrated.out], [2, ""])
         assert.include(unmigrated.err, "lacks migration 1 (access): start a gateway of this version on it first")
-      }),
-    commandsTimeout
-  )
-})
-
-/** Commands that fail, with the exit code and the message. */
-const badCommands: ReadonlyArray<readonly [string, number, RegExp]> = [
-  ["org get Nobody", 1, /^tollgate: not_found: There is no organization "Nobody"$/m],
-  [`org get ${nobody}`, 1, /^tollgate: not_found: There is no such organization$/m],
-  ["org create ", 1, /^tollgate: invalid_request: name: /m],
-  ["org list --limit 201", 1, /^tollgate: invalid_request: limit: /m],
-  ["org list --url nowhere", 2, /a URL such as/],
-  ["org list --closed perhaps", 2, /closed/],
-  ["org close default", 1, /^tollgate: This refuses every key of organization default: give --yes/m],
-  ["org shut default", 2, /shut/],
-  ["project create default default", 1, /^tollgate: conflict: name: "default" is taken$/m],
-  ["env list default", 1, /^tollgate: invalid_request: project: must be an id, or names such as Acme\/shop$/m],
-  ["key get 1", 1, /^tollgate: invalid_request: id: /m],
-  [`key revoke ${nobody}`, 1, /^tollgate: This revokes key .* for good: give --yes/m],
-  [`key revoke ${nobody} --yes`, 1, /^tollgate: not_found: There is no such key$/m],
-  [`key rotate ${nobody} --overlap soon`, 2, /a number with a unit/],
-  ["key issue --environment default/default/default", 2, /--name/],
-  ["key issue --name x --environment default/default/default --expires soon", 2, /expires/],
-  ["key issue --name x --environment default/default/default --rpm 0", 1, /: requests_per_minute: /],
-  ["key issue --name x --environment default/default/default --model gpt-9", 1, /: models\[0\]: must be the id of/],
-  ["key issue --name x --environment default/default/default --endpoint x", 2, /endpoint/],
-  ["credit grant default -1 --payment p --reason r", 1, /: amount_usd: must be more than zero$/m],
-  ["credit grant default 1e3 --payment p --reason r", 1, /: amount_usd: /],
-  ["credit correct default 0 --payment p --reason r", 1, /: amount_usd: must not be zero$/m],
-  ["credit grant default 2 --payment taken --reason r", 1, /^tollgate: idempotency_conflict: payment_id: /m],
-  ["credit grant default 2 --reason r", 2, /--payment/],
-  ["audit --subject x", 1, /: subject_id: /]
-]
-
-onEmbedded.sandbox("tollgate beside a gateway, given what is wrong", (it) => {
-  it.effect(
-    "names the fault, says with the exit code whose it is, and changes nothing",
-    () =>
-      Effect.gen(function* () {
-        const { url, variables } = yield* TestGateway
-        const sql = yield* SqlClient.SqlClient
-        const { lines, run } = operator({ ...variables, TOLLGATE_URL: url })
-        yield* lines("credit", "grant", "default", "1", "--payment", "taken", "--reason", "r")
-        const newest = sql<{ readonly id: string }>`SELECT id FROM audit_event ORDER BY id DESC LIMIT 1`
-        const before = yield* newest
-        for (const [words, code, message] of badCommands) {
-          const ended = yield* run(...words.split(" "))
-          assert.strictEqual(ended.code, code, `${words}\n${ended.err}`)
-          assert.match(ended.err, message, words)
-          if (code === 1) assert.strictEqual(ended.out, "", words)
-        }
-        assert.deepStrictEqual(yield* newest, before)
-      }),
-    commandsTimeout
-  )
-
-  it.effect(
-    "needs an admin key that the gateway knows, and asks the gateway that was named or none",
-    () =>
-      Effect.gen(function* () {
-        const { url, variables } = yield* TestGateway
-        const unknown = yield* operator({ ADMIN_API_KEY: "tg-admin-nobody" }).run("org", "list", "--url", url)
-        assert.deepStrictEqual([unknown.code, unknown.out], [2, ""])
-        assert.match(unknown.err, /^tollgate: unauthorized: This route takes an admin key/)
-        assert.notInclude(unknown.err, "nobody")
-        const without = yield* operator({ TOLLGATE_URL: url }).run("org", "list")
-        assert.deepStrictEqual([without.code, without.out], [2, ""])
-        assert.include(without.err, "tollgate: Set ADMIN_API_KEY to an admin key of the gateway at")
-        const { port } = yield* refusingPort
-        const elsewhere = yield* operator(variables).run("org", "list", "--url", `http://127.0.0.1:${port}`)
-        assert.deepStrictEqual([elsewhere.code, elsewhere.out], [2, ""])
-        assert.include(elsewhere.err, "ECONNREFUSED")
-        const locked = yield* operator({ ...variables, PORT: String(port) }).run("org", "list")
-        assert.deepStrictEqual([locked.code, locked.out], [2, ""])
-        assert.match(locked.err, /A running gateway has the embedded database .* with --url or TOLLGATE_URL$/m)
-      }),
-    commandsTimeout
-  )
-
-  it.effect(
-    "finds the gateway at HOST and PORT, turns pages, and issues admin keys that work",
-    () =>
-      Effect.gen(function* () {
-        const { admin, url, variables } = yield* TestGateway
-        const names = Array.from({ length: 5 }, (_, index) => `Page ${index}`)
-        for (const name of names) yield* admin("POST", "/admin/v1/organizations", { name })
-        const own = { ...variables, HOST: "127.0.0.1", PORT: new URL(url).port }
-        const { json, lines, run } = operator(own)
-        const list = ["org", "list", "--name", "page", "--limit", "2"]
-        const all = (yield* json(...list, "--all"))["data"] as ReadonlyArray<{ readonly name: string }>
-        assert.deepStrictEqual(
-          all.map(({ name }) => name),
-          names.toReversed()
-        )
-        assert.lengthOf(yield* lines(...list, "--all"), 6)
-        const first = yield* run(...list)
-        const cursor = /^There are more: --all, or --cursor (\S+)$/m.exec(first.err)?.[1] ?? ""
-        const second = yield* lines(...list, "--cursor", cursor)
-        assert.deepStrictEqual(
-          second.slice(1).map((line) => line.split(/ {2,}/)[1]),
-          ["Page 2", "Page 1"]
-        )
-        const issued = yield* json("admin-key", "issue", "Ada")
-        const ada = operator({ ...own, ADMIN_API_KEY: String(issued["secret"]) })
-        yield* ada.lines("org", "rename", "Page 0", "Page zero")
-        assert.match((yield* lines("audit", "--limit", "1"))[1] ?? "", / Ada +organization\.update /)
-        assert.isString((yield* json("admin-key", "revoke", String(issued["id"]), "--yes"))["revoked_at"])
-        const priced = yield* json("org", "pricing", "Page 1", "--factor", "1.25", "--model", "gpt-4o-mini=1.5")
-        assert.deepStrictEqual(priced["pricing"], { factor: "1.25", models: { "gpt-4o-mini": { factor: "1.5" } } })
-        for (const flags of [
-          ["--factor", "1e3"],
-          ["--factor", "2", "--clear"]
-        ])
-          assert.strictEqual((yield* run("org", "pricing", "Page 1", ...flags)).code, 1, flags.join(" "))
-        assert.isNull((yield* json("org", "pricing", "Page 1", "--clear"))["pricing"])
       }),
     commandsTimeout
   )

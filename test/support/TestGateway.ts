@@ -218,6 +218,12 @@ export const describeGateway = (
 /** Variables, or a function that makes them from the fake provider. */
 type FakeProviderEnvironment = Environment | ((provider: FakeProvider["Service"]) => Environment)
 
+/** The same on one engine, PostgreSQL where it is available: for what is slow and does not depend on the engine. */
+export const describeGatewayOnce = (name: string, suite: (it: Vitest.MethodsNonLive<Services>) => void): void => {
+  if (inject("postgresUrl") === undefined) onEmbeddedEngine(name, layerGateway, suite)
+  else onPostgres(name, layerGateway, suite)
+}
+
 /**
  * The same with the fake provider behind the models of OpenAI and Anthropic. These are the only models, unless
  * `environment` switches on other providers.
@@ -258,9 +264,13 @@ export const onEngines = <R>(
   gatewayOn: (database: Environment) => Layer.Layer<R>,
   suite: (it: Vitest.MethodsNonLive<R>) => void
 ): void => {
+  onEmbeddedEngine(name, gatewayOn, suite)
+  onPostgres(name, gatewayOn, suite)
+}
+
+const onEmbeddedEngine: typeof onEngines = (name, gatewayOn, suite) => {
   const embedded = Layer.unwrap(Effect.map(dataDirectory, (directory) => gatewayOn({ DATA_DIR: directory })))
   layer(embedded, options)(`${name} [embedded]`, suite)
-  onPostgres(name, gatewayOn, suite)
 }
 
 const onPostgres = <R>(
