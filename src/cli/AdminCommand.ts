@@ -37,7 +37,7 @@ export const organization = Argument.String("organization").pipe(
   Argument.withDescription("The id of an organization, or its name if no other has it.")
 )
 
-export const name = Argument.String("name").pipe(Argument.withDescription("1 to 200 characters."))
+export const name = Argument.String("name").pipe(Argument.withDescription("A name of 1 to 200 characters."))
 
 export const yes = Flag.Boolean("yes").pipe(
   Flag.withAlias("y"),

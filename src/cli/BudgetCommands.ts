@@ -80,7 +80,7 @@ const show = Command.make(
     const { budgets } = yield* AdminClient
     yield* printAnswer(budgets.get({ params: { id: budgetId(budget) }, responseMode }))
   })
-).pipe(Command.withDescription("Show a budget and what is left of it."))
+).pipe(Command.withAlias("get"), Command.withDescription("Show a budget and what is left of it."))
 
 const set = Command.make(
   "set",
@@ -100,11 +100,11 @@ const remove = Command.make(
     yield* affirmed(`This removes budget ${budget}, which then limits nothing`, yes)
     yield* printAnswer(budgets.remove({ params: { id: budgetId(budget) }, responseMode }))
   })
-).pipe(Command.withDescription("Remove a budget."))
+).pipe(Command.withAlias("delete"), Command.withDescription("Remove a budget."))
 
 export const budgetCommands = Command.make("budget").pipe(
   Command.withSharedFlags(adminFlags),
-  Command.withDescription("What a key, a project or an organization may spend in a period"),
+  Command.withDescription("What a key, a project or an organization may spend in a period."),
   Command.withSubcommands([create, list, show, set, remove]),
   Command.provide(adminCommandLayer)
 )

@@ -66,6 +66,7 @@ export const providersCommand = Command.make(
     yield* Console.log(table(["provider", "endpoint", "state", "last failure"], printed, []).join("\n"))
   })
 ).pipe(
+  Command.withShortDescription("How providers and their breakers are doing."),
   Command.withDescription("How providers and their breakers are doing, as the gateway that answers sees it."),
   Command.provide((flags) => runningLayer(flags))
 )
@@ -89,6 +90,7 @@ export const catalogCommand = Command.make(
     )
   })
 ).pipe(
+  Command.withShortDescription("List the models and their prices."),
   Command.withDescription("List the models, with the price of the first endpoint; --json has every endpoint."),
   Command.provide((flags) => runningLayer(flags))
 )

@@ -93,7 +93,7 @@ const holds = Command.make(
 
 export const creditCommands = Command.make("credit").pipe(
   Command.withSharedFlags(adminFlags),
-  Command.withDescription("The balance of an organization and what moved it"),
+  Command.withDescription("The balance of an organization and what moved it."),
   Command.withSubcommands([balance, grant, correct, journal, holds]),
   Command.provide(adminCommandLayer)
 )

@@ -81,7 +81,10 @@ const list = Command.make(
   "list",
   {
     ...pageFlags,
-    org: Flag.String("org").pipe(Flag.withDescription("Only those of this organization."), Flag.optional),
+    org: Flag.String("org").pipe(
+      Flag.withDescription("Only those of this organization, by id or name."),
+      Flag.optional
+    ),
     environment: Flag.optional(environment),
     valid: Flag.Literals("valid", ["true", "false"]).pipe(
       Flag.withDescription("Only those that open something now, or only those that do not."),
@@ -109,7 +112,7 @@ const get = Command.make(
     const { apiKeys } = yield* AdminClient
     yield* printAnswer(apiKeys.get({ params: { id: apiKeyId(key) }, responseMode }))
   })
-).pipe(Command.withDescription("Show one key, without its secret."))
+).pipe(Command.withAlias("show"), Command.withDescription("Show one key, without its secret."))
 
 const issue = Command.make(
   "issue",
@@ -168,11 +171,11 @@ const rotate = Command.make(
     const payload = { overlap_seconds: secondsOf(overlap) }
     yield* printAnswer(apiKeys.rotate({ params: { id: apiKeyId(key) }, payload, responseMode }))
   })
-).pipe(Command.withDescription("Issue a key like this one, which expires after the overlap."))
+).pipe(Command.withDescription("Issue a new key with the limits of this one, which expires after the overlap."))
 
 export const keyCommands = Command.make("key").pipe(
   Command.withSharedFlags(adminFlags),
-  Command.withDescription("API keys and their limits"),
+  Command.withDescription("API keys and their limits."),
   Command.withSubcommands([list, get, issue, update, revoke, rotate]),
   Command.provide(adminCommandLayer)
 )

@@ -35,6 +35,7 @@ const verify = Command.make(
     if (!clean) return yield* new BooksDiffer()
   })
 ).pipe(
+  Command.withShortDescription("Recompute every charge, and check every account and every hold."),
   Command.withDescription(
     "Recompute every charge from its receipt and the price in force then, and check every account and every hold. " +
       "Exits with 0 when all agrees, 1 when something differs, 2 when it could not be checked."
@@ -75,7 +76,7 @@ const accountText = ({ available, held, organization }: CreditAccount): string =
   `${organization}  ${toUsd(available)} USD available, ${toUsd(held)} USD held`
 
 export const ledgerCommands = Command.make("ledger").pipe(
-  Command.withDescription("Credit and its journal"),
+  Command.withDescription("Check the books, and list every balance, on the database itself."),
   Command.withSubcommands([verify, balance]),
   Command.provide(Connection.connectionLayer)
 )

@@ -42,7 +42,7 @@ const revoke = Command.make(
 
 export const adminKeyCommands = Command.make("admin-key").pipe(
   Command.withSharedFlags(adminFlags),
-  Command.withDescription("The keys of operators"),
+  Command.withDescription("The keys of operators."),
   Command.withSubcommands([list, issue, revoke]),
   Command.provide(adminCommandLayer)
 )
@@ -52,7 +52,10 @@ export const auditCommand = Command.make(
   {
     ...adminFlags,
     ...pageFlags,
-    org: Flag.String("org").pipe(Flag.withDescription("Only changes of this organization."), Flag.optional),
+    org: Flag.String("org").pipe(
+      Flag.withDescription("Only changes of this organization, by id or name."),
+      Flag.optional
+    ),
     subject: Flag.String("subject").pipe(
       Flag.withMetavar("ID"),
       Flag.withDescription("Only changes of what has this id."),
@@ -70,6 +73,7 @@ export const auditCommand = Command.make(
     )
   })
 ).pipe(
+  Command.withShortDescription("List the changes that operators made."),
   Command.withDescription("List the changes that operators made, the latest first; --json has each before and after."),
   Command.provide((flags) => adminCommandLayer(flags))
 )

@@ -44,7 +44,7 @@ const get = Command.make(
     const id = yield* organizationOf(organization)
     yield* printAnswer(tenants.getOrganization({ params: { id }, responseMode }))
   })
-).pipe(Command.withDescription("Show one organization."))
+).pipe(Command.withAlias("show"), Command.withDescription("Show one organization."))
 
 const withKey = Flag.Boolean("with-key").pipe(
   Flag.withDescription("Also make a project, an environment and a key in it, each named default."),
@@ -195,7 +195,7 @@ const set = Command.make(
 
 export const organizationCommands = Command.make("org").pipe(
   Command.withSharedFlags(adminFlags),
-  Command.withDescription("Organizations, to which credit belongs"),
+  Command.withDescription("Organizations, their limits and what they are charged."),
   Command.withSubcommands([list, get, create, rename, set, pricing, close, reopen]),
   Command.provide(adminCommandLayer)
 )

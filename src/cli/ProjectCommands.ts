@@ -79,14 +79,14 @@ const renameEnvironment = Command.make(
 
 export const projectCommands = Command.make("project").pipe(
   Command.withSharedFlags(adminFlags),
-  Command.withDescription("Projects of an organization"),
+  Command.withDescription("Projects of an organization."),
   Command.withSubcommands([listProjects, createProject, renameProject]),
   Command.provide(adminCommandLayer)
 )
 
 export const environmentCommands = Command.make("env").pipe(
   Command.withSharedFlags(adminFlags),
-  Command.withDescription("Environments of a project, for which keys are issued"),
+  Command.withDescription("Environments of a project, for which keys are issued."),
   Command.withSubcommands([listEnvironments, createEnvironment, renameEnvironment]),
   Command.provide(adminCommandLayer)
 )

@@ -76,6 +76,7 @@ export const reconcileCommand = Command.make(
     if (!agrees(report)) return yield* new BillDiffers()
   })
 ).pipe(
+  Command.withShortDescription("Compare the bill of a provider with what the gateway counted for it."),
   Command.withDescription(
     "Compare the bill of a provider with what the gateway counted for it, by day in UTC and by model. " +
       "Exits with 0 when they agree, 1 when something differs, 2 when the bill cannot be read."

@@ -104,11 +104,14 @@ const show = Command.make(
     const [receipt] = yield* answer
     yield* Console.log(receiptLines(receipt).join("\n"))
   })
-).pipe(Command.withDescription("Show a receipt: the attempts in time, the charge, and why the model was chosen."))
+).pipe(
+  Command.withAlias("get"),
+  Command.withDescription("Show a receipt: the attempts in time, the charge, and why the model was chosen.")
+)
 
 export const requestCommands = Command.make("requests").pipe(
   Command.withSharedFlags(adminFlags),
-  Command.withDescription("The log of requests and their receipts"),
+  Command.withDescription("The log of requests and their receipts."),
   Command.withSubcommands([list, show]),
   Command.provide(adminCommandLayer)
 )

@@ -50,6 +50,7 @@ export const explainCommand = Command.make(
     )
   })
 ).pipe(
+  Command.withShortDescription("Explain the choice of a model for the chat request on standard input."),
   Command.withDescription(
     "Explain the choice of a model for the chat request on standard input, in any form that the gateway accepts. The " +
       "models that count as served are those that a gateway with this environment would serve."

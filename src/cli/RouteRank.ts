@@ -35,6 +35,7 @@ export const rankCommand = Command.make(
     if (invalid > 0) return yield* new InvalidLines()
   })
 ).pipe(
+  Command.withShortDescription("Rank the models for the chat requests on standard input."),
   Command.withDescription(
     "Rank the models for the chat requests on standard input, one JSON body per line, and print one line for each, " +
       "in the same order. A line that is not a valid request gets an error in its place; blank lines are skipped. " +

@@ -43,6 +43,7 @@ export const replayCommand = Command.make(
     )
   })
 ).pipe(
+  Command.withShortDescription("Route the last requests of the log again, by the features that were logged."),
   Command.withDescription(
     "Route the last requests of the log again by the features that were logged: which models would answer, what they " +
       "would cost, and which sessions would be on another model. The models that count as served are those that a " +

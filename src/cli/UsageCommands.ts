@@ -90,6 +90,7 @@ const rebuild = Command.make(
     yield* Console.log(`${requests} requests of ${days} days counted anew`)
   })
 ).pipe(
+  Command.withShortDescription("Count usage anew from the request log."),
   Command.withDescription(
     "Count usage anew from the request log, for all days whose receipts are kept. Usage of other days stays."
   ),
@@ -131,6 +132,7 @@ export const usageCommands = Command.make(
     yield* printRows({ columns, numbers: sums }, usage.report({ query, responseMode }))
   })
 ).pipe(
+  Command.withShortDescription("Requests, tokens and cost, by model, key, label and time."),
   Command.withDescription("Requests, tokens and cost, of the last 30 days if nothing else is said."),
   Command.provide((input) => adminCommandLayer(input)),
   Command.withSubcommands([rebuild])

@@ -22,7 +22,7 @@ const webhook = Argument.String("webhook").pipe(Argument.withDescription("The id
 const delivery = Argument.String("delivery").pipe(Argument.withDescription("The id of a delivery."))
 const url = Argument.String("url").pipe(Argument.withDescription("An https URL at a public address."))
 const ofOrganization = Flag.String("org").pipe(
-  Flag.withDescription("Only what belongs to this organization."),
+  Flag.withDescription("Only those of this organization, by id or name."),
   Flag.optional
 )
 
@@ -46,7 +46,10 @@ const create = Command.make(
       Flag.withDescription("Send only this event. It may be repeated; without it every event is sent."),
       Flag.atLeast(0)
     ),
-    org: ofOrganization,
+    org: Flag.String("org").pipe(
+      Flag.withDescription("Send only what is about this organization, by id or name."),
+      Flag.optional
+    ),
     description: Flag.String("description").pipe(Flag.withDescription("A note."), Flag.optional)
   },
   Effect.fn(function* ({ description, event, org, url }) {
@@ -67,7 +70,7 @@ const get = Command.make(
     const { webhooks } = yield* AdminClient
     yield* printAnswer(webhooks.getWebhook({ params: { id: webhookId(webhook) }, responseMode }))
   })
-).pipe(Command.withDescription("Show one webhook."))
+).pipe(Command.withAlias("show"), Command.withDescription("Show one webhook."))
 
 const switched = (name: string, disabled: boolean, description: string) =>
   Command.make(
@@ -89,7 +92,7 @@ const remove = Command.make(
     yield* affirmed(`This deletes webhook ${webhook} and the log of its deliveries`, yes)
     yield* printAnswer(webhooks.deleteWebhook({ params: { id: webhookId(webhook) }, responseMode }))
   })
-).pipe(Command.withDescription("Delete a webhook and the log of its deliveries."))
+).pipe(Command.withAlias("remove"), Command.withDescription("Delete a webhook and the log of its deliveries."))
 
 const rotate = Command.make(
   "rotate-secret",
@@ -118,8 +121,14 @@ const deliveries = Command.make(
   {
     ...pageFlags,
     org: ofOrganization,
-    webhook: Flag.String("webhook").pipe(Flag.withDescription("Only deliveries to this webhook."), Flag.optional),
-    status: Flag.Literals("status", ["pending", "delivered", "failed"]).pipe(Flag.optional)
+    webhook: Flag.String("webhook").pipe(
+      Flag.withDescription("Only deliveries to the webhook with this id."),
+      Flag.optional
+    ),
+    status: Flag.Literals("status", ["pending", "delivered", "failed"]).pipe(
+      Flag.withDescription("Only deliveries with this status."),
+      Flag.optional
+    )
   },
   Effect.fn(function* ({ org, status, webhook, ...page }) {
     const { webhooks } = yield* AdminClient
@@ -155,7 +164,7 @@ const redeliver = Command.make(
 
 export const webhookCommands = Command.make("webhook").pipe(
   Command.withSharedFlags(adminFlags),
-  Command.withDescription("Where alerts are sent, and what came of it"),
+  Command.withDescription("Where alerts are sent, and what came of them."),
   Command.withSubcommands([
     list,
     get,
