@@ -2,7 +2,7 @@
  * What was used in a span of time, summed from the rollups by hours and quarter hours. The rule: a report reads no
  * receipts, so it takes as long as the number of hours and series asks for, and not that of the requests.
  */
-import { Context, Data, Effect, Layer } from "effect"
+import { Context, Data, DateTime, Effect, Layer } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 
 import { type Picodollars, picodollars } from "../domain/Money.ts"
@@ -109,7 +109,17 @@ const sums = Object.entries(counts).map(([name, value]) => `sum(${value}) AS ${n
 const totals = Object.keys(counts).map((name) => `sum(${name})::text AS ${name}`)
 
 const isoTimes = (times: ReadonlyArray<number>): ReadonlyArray<string> =>
-  times.map((millis) => new Date(millis).toISOString())
+  times.map((millis) => DateTime.formatIso(DateTime.makeUnsafe(millis)))
+
+const filters = (sql: SqlClient.SqlClient, { filter }: UsageQuery): ReadonlyArray<Statement.Fragment> =>
+  usageDimensions.flatMap((name) => {
+    const value = filter[name]
+    if (value === undefined) return []
+    return [sql`${sql(name)} = ${value}${sql.literal(uuids.includes(name) ? "::uuid" : "")}`]
+  })
+
+const grouped = (sql: SqlClient.SqlClient, { groupBy }: UsageQuery): Statement.Fragment =>
+  sql`GROUP BY ${sql.csv([sql.literal("1"), ...groupBy.map((name) => sql`${sql(name)}`)])}`
 
 export class UsageReports extends Context.Service<
   UsageReports,
@@ -123,13 +133,6 @@ export class UsageReports extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      const filters = ({ filter }: UsageQuery): ReadonlyArray<Statement.Fragment> =>
-        usageDimensions.flatMap((name) => {
-          const value = filter[name]
-          if (value === undefined) return []
-          return [sql`${sql(name)} = ${value}${sql.literal(uuids.includes(name) ? "::uuid" : "")}`]
-        })
-
       /** The rows of a query as `SELECT`s, with the time of each and what `values` makes of them. */
       const rowsOf = Effect.fnUntraced(function* (query: UsageQuery, values: ReadonlyArray<string>) {
         const { fromMillis, groupBy, interval, timeZone, toMillis } = query
@@ -142,7 +145,7 @@ export class UsageReports extends Context.Service<
               : sql`date_trunc(${interval}::text, ${sql(time)}, ${timeZone}::text)`
           const columns = [...groupBy, ...values].map((value) => sql.literal(value))
           return sql`SELECT ${sql.csv([sql`${start} AS start`, ...columns])} FROM ${sql(table)}
-            WHERE ${sql.and([...conditions, ...filters(query)])} ${grouped(query)}`
+            WHERE ${sql.and([...conditions, ...filters(sql, query)])} ${grouped(sql, query)}`
         }
         const span = (time: string, from: number, to: number) => [
           sql`${sql(time)} >= date_bin('15 minutes', ${timestamp(from)}, '2000-01-01 00:00:00+00')`,
@@ -159,9 +162,6 @@ export class UsageReports extends Context.Service<
         const parts = select(quarters.table, "quarter", [sql`quarter = ANY(${isoTimes(only)}::timestamptz[])`])
         return sql`${whole} UNION ALL ${parts}`
       })
-
-      const grouped = ({ groupBy }: UsageQuery) =>
-        sql`GROUP BY ${sql.csv([sql.literal("1"), ...groupBy.map((name) => sql`${sql(name)}`)])}`
 
       /** Whether the beginning of the span alone has too many rows, which is found without adding anything up. */
       const isTooLong = Effect.fnUntraced(function* (query: UsageQuery) {
@@ -182,7 +182,7 @@ export class UsageReports extends Context.Service<
         const columns = ["start", ...query.groupBy, ...totals].map((column) => sql.literal(column))
         const rows = yield* sql<SumRow>`
           SELECT ${sql.csv(columns)} FROM (${yield* rowsOf(query, sums)}) AS counted
-          ${grouped(query)} ORDER BY 1, sum(cost) DESC, sum(requests) DESC LIMIT ${maxUsageRows + 1}`
+          ${grouped(sql, query)} ORDER BY 1, sum(cost) DESC, sum(requests) DESC LIMIT ${maxUsageRows + 1}`
         if (rows.length > maxUsageRows) return yield* new UsageReportError({ reason: "TooLong" })
         return rows.map((row) => usageRow(row, query.groupBy))
       })

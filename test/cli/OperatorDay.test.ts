@@ -1,6 +1,6 @@
 /**
- * The day of an operator in commands of `tollgate`: as separate processes beside a running gateway over HTTP, and on the
- * database of a stopped one.
+ * The day of an operator in commands of `tollgate`: as separate processes beside a running gateway over HTTP, and on
+ * the database of a stopped one.
  */
 import { join } from "node:path"
 

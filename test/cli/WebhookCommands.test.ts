@@ -59,7 +59,7 @@ describe("tollgate webhook", () => {
           "webhook.create"
         ])
       }),
-    300_000
+    600_000
   )
 })
 
@@ -98,6 +98,6 @@ describe("tollgate budget, key and org", () => {
         yield* json("org", "close", "Umbrella", "--yes")
         assert.isNull((yield* json("org", "reopen", "Umbrella"))["closed_at"])
       }),
-    300_000
+    600_000
   )
 })

@@ -60,7 +60,8 @@ const ofLog = ({ filter, fromMillis, groupBy, interval, timeZone, toMillis }: Us
     const started = interval === undefined ? "NULL::timestamptz" : `date_trunc('${interval}', at, '${timeZone}')`
     const columns = [started, ...groupBy].join(", ")
     const rows = yield* sql.unsafe<{ readonly row: string }>(
-      `SELECT jsonb_build_array(floor(extract(epoch FROM start) * 1000)::bigint, names, requests, cost::text)::text AS row
+      `SELECT
+        jsonb_build_array(floor(extract(epoch FROM start) * 1000)::bigint, names, requests, cost::text)::text AS row
       FROM (
         SELECT ${started} AS start, jsonb_build_array(${groupBy.join(", ")}) AS names,
           count(*) AS requests, sum(cost) AS cost
@@ -175,7 +176,8 @@ describeOnEngines("Reports of usage", (it) => {
       assert.isAbove((yield* ofReport({ ...wholeSpan, groupBy: ["call_name"] })).length, 9_000)
       yield* names(9_001, 10_001)
       assert.strictEqual(yield* tooMany(["call_name"]), "TooLong")
-      yield* sql`UPDATE usage_call_hour SET hour = (SELECT min(hour) FROM usage_call_hour) WHERE call_name LIKE 'name %'`
+      yield* sql`UPDATE usage_call_hour SET hour = (SELECT min(hour) FROM usage_call_hour)
+        WHERE call_name LIKE 'name %'`
       assert.strictEqual(yield* tooMany(["call_name"]), "TooLong")
       assert.strictEqual(yield* tooMany(["call_name"], "hour"), "TooLong")
     }).pipe(rolledBack)

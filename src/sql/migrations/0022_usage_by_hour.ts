@@ -76,7 +76,7 @@ const seriesOf = (dimensions: ReadonlyArray<string>): string =>
 const binOf = (time: Table["time"], at: string): string =>
   `date_bin('${time === "hour" ? "1 hour" : "15 minutes"}', ${at}, '2000-01-01 00:00:00+00')`
 
-/** A sum beyond what the column holds stays at its bound: no cost, however absurd, may keep the log from being written. */
+/** A sum that the column cannot hold stays at its bound, so that no absurd cost keeps the log from being written. */
 const heldBy = (type: Table["type"], value: string): string =>
   type === "numeric" ? value : `least(greatest(${value}, -9223372036854775808), 9223372036854775807)::bigint`
 
@@ -152,7 +152,7 @@ BEGIN
 END
 $$`
 
-/** Of two that count anew at once, the second waits: it could not see what the first has counted, and would add to it. */
+/** Of two that count anew at once, the second waits: it would not see what the first has counted, and add to it. */
 const recount = `
 CREATE OR REPLACE FUNCTION recount_usage(starts timestamptz, ends timestamptz) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
