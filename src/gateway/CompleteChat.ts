@@ -6,7 +6,7 @@
  * The hold belongs to the scope of the request: however the request ends, closing the scope without a charge refunds
  * it.
  */
-import { Clock, Context, Effect, Layer, type Scope, type Stream } from "effect"
+import { Clock, Context, Effect, Layer, type Scope } from "effect"
 
 import type { ChatError } from "../api/Errors.ts"
 import { type Completion, fold } from "../domain/Completion.ts"
@@ -29,7 +29,7 @@ import { errorFromExhausted } from "./ErrorMapping.ts"
 import { tokenLimiter } from "./LimitTokens.ts"
 import { Meter } from "./Meter.ts"
 import { receiptOpener, type RequestFacts } from "./ReceiptDraft.ts"
-import { type DrainSignal, meteredStream, settle, type Settlement, type StreamItem } from "./Settlement.ts"
+import { type DrainSignal, meteredStream, settle, type Settlement, type StreamItems } from "./Settlement.ts"
 import { limited, planOf } from "./SpendingPlan.ts"
 
 /** Routing metadata of an answer. On a direct call `routed` is false and the other members are null. */
@@ -54,8 +54,7 @@ export interface StreamedAnswer {
   readonly routing: RoutingSummary
   /** The parameters that the model did not get as they were asked for. */
   readonly adjustments: ReadonlyArray<Adjustment>
-  /** Begins with output; ends with exactly one item of type `settled` or `broken`. */
-  readonly items: Stream.Stream<StreamItem>
+  readonly items: StreamItems
 }
 
 export interface CompleteChatOptions {
@@ -69,7 +68,7 @@ export class CompleteChat extends Context.Service<
     readonly complete: (call: ChatCall) => Effect.Effect<PlainAnswer, ChatError>
     /**
      * Succeeds once the first output has arrived. The hold, the connection to the provider and the receipt live in the
-     * scope. When `drainSignal` fails, an answer that is not complete breaks off with that error.
+     * scope. At `drainSignal`, an answer that is not complete breaks off with its error.
      */
     readonly stream: (call: ChatCall, drainSignal: DrainSignal) => Effect.Effect<StreamedAnswer, ChatError, Scope.Scope>
   }

@@ -3,18 +3,18 @@
  * broke off is not charged at all. When the client leaves after the first output, it is charged for what was delivered,
  * and never more than was held. A stream that the gateway itself cuts off counts as broken.
  */
-import { Cause, Effect, type Scope, Stream } from "effect"
+import { Cause, Effect, type Scope } from "effect"
 
 import type { ChatError, InternalError } from "../api/Errors.ts"
 import { costOf } from "../catalog/Price.ts"
-import type { CompletionEvent, FinishReason } from "../domain/Completion.ts"
-import type { Failure } from "../domain/Failure.ts"
+import type { FinishReason } from "../domain/Completion.ts"
+import type { PacketSource } from "../domain/PacketSource.ts"
 import { none } from "../domain/Usage.ts"
 import type { Hold } from "../ledger/CreditLedger.ts"
 import { chargeForDelivered } from "../ledger/Pricing.ts"
 import { describeCause, failedRequest } from "../observability/ErrorDescription.ts"
 import { type LimitedLog, makeLimitedLog } from "../observability/LimitedLog.ts"
-import type { ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
+import type { EventPackets, ProviderAnswer } from "../providers/dispatch/ProviderAnswer.ts"
 import { type ChargedUsage, chargeRequest, usageOfCharge } from "./Charging.ts"
 import { leftByClient } from "./ClientLeft.ts"
 import { errorFromBrokenStream, unexpectedStreamError } from "./ErrorMapping.ts"
@@ -26,13 +26,15 @@ export interface Settlement extends ChargedUsage {
   readonly finishReason: FinishReason
 }
 
-/** An item of a streamed answer: some output, or how the answer ended. */
-export type StreamItem =
-  | Delta
-  /** The last item of a complete answer, which has been charged. */
+/** How a streamed answer ended. */
+export type LastItem =
+  /** A complete answer, which has been charged. */
   | ({ readonly type: "settled" } & Settlement)
-  /** The last item of an answer that broke off, which costs nothing; `charged` is what an earlier try cost. */
+  /** An answer that broke off, which costs nothing; `charged` is what an earlier try cost. */
   | { readonly type: "broken"; readonly error: ChatError; readonly charged?: ChargedUsage }
+
+/** The output of a streamed answer, and its last item once it has been settled. */
+export type StreamItems = PacketSource<Delta, Effect.Effect<LastItem>>
 
 /** A provider's answer with everything that its settlement needs. */
 export interface UnsettledAnswer<A> {
@@ -56,18 +58,27 @@ export const settle = Effect.fnUntraced(function* <A>(unsettled: UnsettledAnswer
   return { finishReason, ...charged } satisfies Settlement
 })
 
-/** Never succeeds. Fails when the gateway is about to stop and open streams have to end. */
-export type DrainSignal = Effect.Effect<never, InternalError>
+/** The moment at which open streams have to end, because the gateway is about to stop. */
+export interface DrainSignal {
+  /** Calls the listener once, at once if the moment has come. What it returns takes the listener away. */
+  readonly listen: (listener: (error: InternalError) => void) => () => void
+}
 
-/** The answer as it goes to the client: metered as it passes, and settled when it is complete. */
+/**
+ * The answer as it goes to the client: metered as it passes, and settled when it is complete. When the gateway drains,
+ * the stream ends with an error, but never instead of a settlement that has begun: a client that is charged also gets
+ * the end of the answer.
+ */
 export const meteredStream = Effect.fnUntraced(function* (
-  unsettled: UnsettledAnswer<Stream.Stream<CompletionEvent, Failure>>,
+  unsettled: UnsettledAnswer<EventPackets>,
   drainSignal: DrainSignal,
   write: LimitedLog = makeLimitedLog()
-): Effect.fn.Return<Stream.Stream<StreamItem>, never, Scope.Scope> {
+): Effect.fn.Return<StreamItems, never, Scope.Scope> {
   const { answer, hold, meter, receipt } = unsettled
   let hasEnded = false
+  const output = meteredOutput(unsettled, drainSignal)
   yield* Effect.addFinalizer((exit) => {
+    output.ignoreDrain()
     if (hasEnded) return Effect.void
     if (!meter.hasDelivered || !leftByClient(exit)) {
       return Effect.sync(() => receipt.recordUncharged(meter.uncharged()))
@@ -81,40 +92,69 @@ export const meteredStream = Effect.fnUntraced(function* (
     return chargeRequest(unsettled, { metered, cost, outcome: "client_left" })
   })
   const charged = hold.charged && usageOfCharge(hold.charged, none)
-  const breakOff = (error: ChatError): Effect.Effect<StreamItem> => {
+  const breakOff = (error: ChatError): Effect.Effect<LastItem> => {
     hasEnded = true
     receipt.markBroken()
     receipt.recordUncharged(meter.uncharged())
     return Effect.as(receipt.fileNow, { type: "broken", error, ...(charged && { charged }) })
   }
-  const settled = settle(unsettled).pipe(
-    Effect.map((settlement): StreamItem => {
-      hasEnded = true
-      return { type: "settled", ...settlement }
-    }),
-    Effect.uninterruptible
-  )
-  return answer.value.pipe(
-    Stream.mapError((failure) => errorFromBrokenStream(failure, charged !== undefined)),
-    // Stops the provider, but never the settlement: a client that is charged also gets the end of the answer. It is a
-    // third of what a packet of a stream costs inside Effect: 14 operations, and a suspension of a fiber of its own.
-    Stream.interruptWhen(drainSignal),
-    Stream.mapAccumArray(
-      () => meter,
-      (state, events): readonly [Meter, ReadonlyArray<StreamItem>] => [state, state.pass(events)]
-    ),
-    Stream.concat(Stream.fromEffect(settled)),
-    Stream.catch((error) => Stream.fromEffect(breakOff(error))),
+  const settled = Effect.map(Effect.uninterruptible(settle(unsettled)), (settlement): LastItem => {
+    hasEnded = true
+    return { type: "settled", ...settlement }
+  })
+  const end = Effect.andThen(output.end, settled).pipe(
+    Effect.catch(breakOff),
     // The client does not pay for a defect of the gateway, and its stream still ends properly.
-    Stream.catchCause((cause) =>
-      Stream.fromEffect(
-        Cause.hasInterruptsOnly(cause)
-          ? Effect.failCause(cause)
-          : Effect.andThen(
-              write(failedRequest("A stream failed unexpectedly", describeCause(cause), { request: hold.request })),
-              breakOff(unexpectedStreamError(charged !== undefined))
-            )
-      )
+    Effect.catchCause((cause) =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.failCause(cause)
+        : Effect.andThen(
+            write(failedRequest("A stream failed unexpectedly", describeCause(cause), { request: hold.request })),
+            breakOff(unexpectedStreamError(charged !== undefined))
+          )
     )
   )
+  return { read: output.read, whenReady: output.whenReady, end: () => end }
 })
+
+/** The output of a stream as it passes the meter. Its end fails unless the provider has finished. */
+const meteredOutput = ({ answer, hold, meter }: UnsettledAnswer<EventPackets>, drainSignal: DrainSignal) => {
+  const events = answer.value
+  /** Set when nothing more is read, with the reason unless the events are over. */
+  let over: { readonly error?: ChatError; readonly defect?: unknown } | undefined
+  let ready: (() => void) | undefined
+  const ignoreDrain = drainSignal.listen((error) => {
+    over ??= { error }
+    ready?.()
+  })
+  const readOutput = (): ReadonlyArray<Delta> | "over" | undefined => {
+    while (over === undefined) {
+      const packet = events.read()
+      if (packet === undefined) return undefined
+      if (packet === "over") over = {}
+      else {
+        const output = meter.pass(packet)
+        if (output.length > 0) return output
+      }
+    }
+    return "over"
+  }
+  const read = () => {
+    try {
+      return readOutput()
+    } catch (defect) {
+      over = { defect }
+      return "over"
+    }
+  }
+  const whenReady = (listener: () => void) => {
+    ready = listener
+    events.whenReady(listener)
+  }
+  const end = Effect.suspend((): Effect.Effect<void, ChatError> => {
+    if (over?.error !== undefined) return Effect.fail(over.error)
+    if (over?.defect !== undefined) return Effect.die(over.defect)
+    return Effect.mapError(events.end(), (failure) => errorFromBrokenStream(failure, hold.charged !== undefined))
+  })
+  return { end, ignoreDrain, read, whenReady }
+}

@@ -2,23 +2,27 @@
  * Answers a request under its claim and ends the claim with the outcome: recorded when the answer is complete, failed
  * when there is none. A stream is recorded while it is sent.
  */
-import { Effect, type Exit, Stream } from "effect"
+import { Effect, type Exit } from "effect"
 
 import type { RequestId } from "../domain/Ids.ts"
+import type { PacketSource } from "../domain/PacketSource.ts"
 import { type Claim, maxRecordedBytes, type RecordedAnswer } from "./IdempotentRequest.ts"
 
 /** Makes the answer. The request id that it gets may be that of an earlier request. */
 export type AnswerUnder<A, E, R> = (request: RequestId) => Effect.Effect<A, E, R>
 
-/** A piece of a streamed answer. `end` is on the last one: the answer is complete and charged, or broke off. */
-export interface RecordableFrame {
+/** The last piece of a streamed answer, which is complete and charged, or broke off. */
+export interface LastText {
   readonly text: string
-  readonly end?: "settled" | "broken"
+  readonly end: "settled" | "broken"
 }
 
+/** The pieces of a streamed answer, each of which is sent in one go. */
+export type AnswerTexts = PacketSource<string, Effect.Effect<LastText>>
+
 /** A streamed answer that is about to be sent. */
-export interface RecordableStream<Frame extends RecordableFrame> {
-  readonly frames: Stream.Stream<Frame>
+export interface RecordableStream {
+  readonly texts: AnswerTexts
   /** See `RecordedAnswer`. */
   readonly adjusted?: string
 }
@@ -34,16 +38,16 @@ export const recordAnswer = <E, R>(claim: Claim, run: AnswerUnder<RecordedAnswer
  * Records an answer that is sent as server-sent events. `leftByClient` decides from the exit of the request's scope
  * whether the client has disconnected.
  */
-export const recordStream = Effect.fnUntraced(function* <Frame extends RecordableFrame, E, R>(
+export const recordStream = Effect.fnUntraced(function* <E, R>(
   claim: Claim,
-  run: AnswerUnder<RecordableStream<Frame>, E, R>,
+  run: AnswerUnder<RecordableStream, E, R>,
   leftByClient: (exit: Exit.Exit<unknown, unknown>) => boolean
 ) {
   const recorder = new StreamRecorder(claim)
   yield* Effect.addFinalizer((exit) => recorder.close(leftByClient(exit)))
   const opened = yield* Effect.tapError(run(claim.request), () => claim.end("failed"))
   recorder.adjusted = opened.adjusted
-  return { ...opened, frames: Stream.tap(opened.frames, (frame) => recorder.record(frame)) }
+  return { ...opened, texts: recorder.recording(opened.texts) }
 })
 
 /** Copies the frames of a stream, up to the size limit, and ends the claim when the stream ends. */
@@ -59,12 +63,31 @@ class StreamRecorder {
     this.claim = claim
   }
 
-  record({ end, text }: RecordableFrame): Effect.Effect<void> {
+  /** The same texts, recorded as they are read. */
+  recording(texts: AnswerTexts): AnswerTexts {
+    return {
+      ...texts,
+      read: () => {
+        const packet = texts.read()
+        if (packet === undefined || packet === "over") return packet
+        this.state = "streaming"
+        for (const text of packet) this.keep(text)
+        return packet
+      },
+      // The claim ends before the last text is sent, so that a repeat finds the answer.
+      end: () => Effect.tap(texts.end(), (last) => this.finish(last))
+    }
+  }
+
+  private keep(text: string): void {
     this.bytes += Buffer.byteLength(text)
     if (this.bytes <= maxRecordedBytes) this.texts.push(text)
     else this.texts = []
-    this.state = end === undefined ? "streaming" : "ended"
-    if (end === undefined) return Effect.void
+  }
+
+  private finish({ end, text }: LastText): Effect.Effect<void> {
+    this.keep(text)
+    this.state = "ended"
     if (end === "broken") return this.claim.end("failed")
     return this.claim.end(this.bytes > maxRecordedBytes ? "too_large" : this.answer())
   }

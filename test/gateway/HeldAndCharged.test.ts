@@ -17,9 +17,11 @@ import { TranscribeAudio } from "../../src/gateway/TranscribeAudio.ts"
 import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
 import { defaultOutputTokens } from "../../src/ledger/Pricing.ts"
 import { Dispatch } from "../../src/providers/dispatch/Dispatch.ts"
+import { inOnePiece } from "../../src/providers/dispatch/EventPackets.ts"
 import type { Target } from "../../src/providers/dispatch/Target.ts"
 import type { Receipt } from "../../src/receipts/Receipt.ts"
 import { RequestLog } from "../../src/receipts/RequestLog.ts"
+import { neverDrained, streamOfItems } from "../support/Packets.ts"
 import { callOf, finish, request, targetOf, text, usage } from "./calls.ts"
 
 /** A target whose prices are these multiples of a picodollar per token. */
@@ -84,7 +86,7 @@ const services = (seen: Seen, { events, settling, transcript }: Answering) => {
     }),
     Layer.mock(Dispatch)({
       complete: () => answered(events),
-      open: () => answered(Stream.fromIterable(events)),
+      open: () => answered(inOnePiece(events)),
       transcribe: () => answered(transcript)
     }),
     Layer.mock(CreditLedger)({
@@ -177,8 +179,8 @@ describe("The money of a request", () => {
     withServices((seen) =>
       Effect.gen(function* () {
         const { stream } = yield* CompleteChat
-        const answer = yield* stream(chatCall(), Effect.never)
-        const items = yield* Stream.runCollect(answer.items)
+        const answer = yield* stream(chatCall(), neverDrained)
+        const items = yield* Stream.runCollect(streamOfItems(answer.items))
         assert.deepInclude(items.at(-1), { type: "settled", cost: picodollars(answerCost) })
         assert.deepStrictEqual(seen.charges, [answerCost])
       }).pipe(Effect.scoped)
@@ -225,8 +227,8 @@ describe("The money of a request", () => {
     "a plain answer": Effect.asVoid(complete()),
     "a streamed answer": Effect.gen(function* () {
       const { stream } = yield* CompleteChat
-      const { items } = yield* stream(chatCall(), Effect.never)
-      yield* Stream.runDrain(items)
+      const { items } = yield* stream(chatCall(), neverDrained)
+      yield* Stream.runDrain(streamOfItems(items))
     }).pipe(Effect.scoped),
     "a transcription": Effect.asVoid(transcribe)
   }

@@ -8,7 +8,8 @@ import { broken, type Failure } from "../../src/domain/Failure.ts"
 import { usageBounds } from "../../src/domain/Usage.ts"
 import { Meter } from "../../src/gateway/Meter.ts"
 import { ReceiptDraft } from "../../src/gateway/ReceiptDraft.ts"
-import { type DrainSignal, meteredStream } from "../../src/gateway/Settlement.ts"
+import { meteredStream } from "../../src/gateway/Settlement.ts"
+import { drainSignalOf, packetsOfEvents, streamOfItems } from "../support/Packets.ts"
 import { callOf, finish, holdOf, request, targetOf, text, usage } from "./calls.ts"
 
 const stopped = Cause.interrupt(1)
@@ -22,22 +23,22 @@ const read = Effect.fnUntraced(function* (
     readonly take?: number
     readonly held?: bigint
     readonly end?: Cause.Cause<never>
-    readonly drainSignal?: DrainSignal
+    readonly drainSignal?: Effect.Effect<never, InternalError>
   } = {}
 ) {
   const target = targetOf("m")
   const { charges, hold } = holdOf(options.held ?? 1_000_000n)
   const receipt = new ReceiptDraft({ ...callOf(), stream: true }, "v1", 0, () => Effect.void)
-  const answer = { target, attempts: [], value: events }
+  const answer = { target, attempts: [], value: yield* packetsOfEvents(events) }
   receipt.recordAnswer(answer, 5)
   const bounds = usageBounds({ promptTokens: 40, maxOutputTokens: 1_000 })
   const meter = new Meter({ request, promptTokens: 40, outputLimit: 100, bounds })
   const scope = yield* Scope.make()
   const stream = yield* Scope.provide(
-    meteredStream({ answer, meter, hold, receipt }, options.drainSignal ?? Effect.never),
+    meteredStream({ answer, meter, hold, receipt }, yield* drainSignalOf(options.drainSignal ?? Effect.never)),
     scope
   )
-  const items = yield* Stream.runCollect(Stream.take(stream, options.take ?? Infinity))
+  const items = yield* Stream.runCollect(Stream.take(streamOfItems(stream), options.take ?? Infinity))
   const before = [...charges]
   yield* Scope.close(scope, Exit.failCause(options.end ?? left))
   const { cost, outcome, providerCost, usage } = receipt.toReceipt(9)

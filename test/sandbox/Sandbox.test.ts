@@ -9,6 +9,7 @@ import { promptTokens } from "../../src/domain/Usage.ts"
 import { Dispatch } from "../../src/providers/dispatch/Dispatch.ts"
 import type { Target } from "../../src/providers/dispatch/Target.ts"
 import { held, request, targetOf } from "../providers/dispatch/FakeTargets.ts"
+import { streamOfEvents } from "../support/Packets.ts"
 import * as SandboxDispatch from "./SandboxDispatch.ts"
 
 const auths = {
@@ -63,7 +64,7 @@ const complete = (target: Target, chat: ChatRequest, ...others: ReadonlyArray<Ta
 
 const streamed = (target: Target, chat: ChatRequest) =>
   Effect.flatMap(Dispatch, (dispatch) => dispatch.open({ held, request: chat, targets: [target] })).pipe(
-    Effect.flatMap(({ value }) => Stream.runCollect(value)),
+    Effect.flatMap(({ value }) => Stream.runCollect(streamOfEvents(value))),
     Effect.map(fold),
     Effect.scoped
   )

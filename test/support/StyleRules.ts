@@ -14,7 +14,7 @@ export const limits = { sourceLines: 250, testLines: 500, functionLines: 70, col
 
 const capabilities = ["access", "routing", "providers", "ledger", "receipts", "idempotency"] as const
 const storing = ["domain", "catalog", "sql", "Config", "observability"]
-const edge = ["domain", "catalog", "api", ...capabilities, "gateway", "alerts", "Config", "observability"]
+const edge = ["domain", "catalog", "api", ...capabilities, "gateway", "alerts", "timing", "Config", "observability"]
 
 /**
  * What each folder of `src` may import, beside itself. `launch.ts`, `main.ts`, `cli.ts` and `Config.ts` count as
@@ -31,7 +31,8 @@ const arrows: Record<string, ReadonlyArray<string>> = {
   idempotency: storing,
   // Sockets to hosts that somebody else named: which addresses they may reach.
   network: [],
-  providers: ["domain", "catalog", "network", "Config", "observability"],
+  timing: [],
+  providers: ["domain", "catalog", "network", "timing", "Config", "observability"],
   gateway: ["domain", "catalog", ...capabilities, "Config", "observability"],
   // Alerts watch what access, the ledger and the providers know, so they see all three, and only the edge sees them.
   alerts: ["domain", "catalog", "access", "ledger", "providers", "network", "sql", "Config", "observability"],

@@ -10,7 +10,7 @@ import { type Picodollars, toUsdNumber, zero } from "../../domain/Money.ts"
 import { cacheWriteTokens, none, promptTokens, type Usage } from "../../domain/Usage.ts"
 import type { PlainAnswer, RoutingSummary, StreamedAnswer } from "../../gateway/CompleteChat.ts"
 import type { Delta } from "../../gateway/Meter.ts"
-import type { StreamItem } from "../../gateway/Settlement.ts"
+import type { LastItem } from "../../gateway/Settlement.ts"
 
 /** The members that an answer, or all chunks of one, have in common. */
 export interface Envelope {
@@ -94,13 +94,13 @@ interface CompleteDetails {
 }
 
 /** What one chunk is made of. */
-export type ChunkItem = StreamItem | DetailedReasoning | CompleteDetails
+export type ChunkItem = Delta | LastItem | DetailedReasoning | CompleteDetails
 
 /**
  * Joins reasoning text with the blocks that arrived together with it. Some clients show `reasoning_details` where there
  * are any and `reasoning` elsewhere; in separate chunks they would show the same text twice.
  */
-export const joinReasoning = (items: ReadonlyArray<StreamItem>): ReadonlyArray<ChunkItem> => {
+export const joinReasoning = (items: ReadonlyArray<Delta>): ReadonlyArray<ChunkItem> => {
   if (!items.some(({ type }) => type === "reasoning")) return items
   const joined: Array<ChunkItem> = []
   for (const item of items) {
@@ -170,7 +170,7 @@ export const chunkWriter = (
 }
 
 /** What a broken answer costs: nothing, beyond what an earlier try of the same request was charged. */
-const brokenUsage = ({ charged }: Extract<StreamItem, { readonly type: "broken" }>): WireUsage =>
+const brokenUsage = ({ charged }: Extract<LastItem, { readonly type: "broken" }>): WireUsage =>
   charged === undefined ? usageBody(none, zero) : usageBody(charged.usage, charged.cost)
 
 const deltaBody = (delta: Delta | DetailedReasoning | CompleteDetails): object => {

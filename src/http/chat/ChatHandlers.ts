@@ -14,6 +14,7 @@ import type { ChatCall } from "../../gateway/ChatCall.ts"
 import { CompleteChat, type PlainAnswer, type StreamedAnswer } from "../../gateway/CompleteChat.ts"
 import type { RecordedAnswer } from "../../idempotency/IdempotentRequest.ts"
 import { RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
+import { makeDeadlines } from "../../timing/Deadlines.ts"
 import { Drain } from "../edge/Drain.ts"
 import { CurrentRequestId } from "../edge/Edge.ts"
 import * as Idempotency from "../edge/Idempotency.ts"
@@ -39,6 +40,7 @@ export const chatHandlersLayer = (options: ChatOptions) =>
       const bodies = yield* RequestBodies
       const { version } = yield* Catalog
       const { signal: drainSignal } = yield* Drain
+      const deadlines = yield* makeDeadlines
       const autoModel = `${options.serviceName}-auto`
 
       return handlers.handleRaw(
@@ -82,7 +84,7 @@ export const chatHandlersLayer = (options: ChatOptions) =>
           }
           const opening = Idempotency.streamOnce(recorded, idempotent, (id) =>
             Effect.map(chat.stream(callOf(id), drainSignal), (answer) => ({
-              frames: ChatStream.framesOf(answer, envelopeOf(id), {
+              texts: ChatStream.textsOf(answer, envelopeOf(id), {
                 keepsLastDetails: keepsLastDetails(request.headers)
               }),
               ...adjustedOf(answer)
@@ -90,6 +92,7 @@ export const chatHandlersLayer = (options: ChatOptions) =>
           )
           return yield* ChatStream.respond(opening, {
             envelope: envelopeOf(idempotent.request),
+            deadlines,
             keepAliveEvery,
             requested: { model: input.model ?? "", routed: input.model === undefined },
             drainSignal

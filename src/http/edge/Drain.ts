@@ -2,7 +2,7 @@
  * Ends open streams properly when the gateway shuts down. Shortly before the limit at which the server cuts
  * connections, every open stream is told to send its last chunk, because a stream must never end without one.
  */
-import { Clock, Context, Deferred, Duration, Effect, Layer } from "effect"
+import { Clock, Context, Duration, Effect, Layer } from "effect"
 
 import { InternalError } from "../../api/Errors.ts"
 import type { DrainSignal } from "../../gateway/Settlement.ts"
@@ -14,6 +14,25 @@ const timeForLastChunk = Duration.seconds(2)
 export const shutdownError = InternalError.of(
   "The gateway was stopped before the answer was complete; nothing was charged"
 )
+
+/** A signal that comes when `fire` is called. One set of listeners for all streams: a stream needs no fiber for it. */
+export const makeDrainSignal = (error: InternalError = shutdownError) => {
+  const listeners = new Set<(error: InternalError) => void>()
+  let hasFired = false
+  const signal: DrainSignal = {
+    listen: (listener) => {
+      if (hasFired) listener(error)
+      else listeners.add(listener)
+      return () => void listeners.delete(listener)
+    }
+  }
+  const fire = (): void => {
+    hasFired = true
+    for (const listener of listeners) listener(error)
+    listeners.clear()
+  }
+  return { fire, signal }
+}
 
 /** The shutdown of the gateway, as the streams that are open at that moment see it. */
 export class Drain extends Context.Service<
@@ -29,7 +48,7 @@ export class Drain extends Context.Service<
   static readonly layer = Layer.effect(
     Drain,
     Effect.gen(function* () {
-      const closed = yield* Deferred.make<never, InternalError>()
+      const { fire, signal } = makeDrainSignal()
       const requests = { open: 0 }
       let beganAtMillis: number | undefined
       // This layer closes when the server has closed.
@@ -45,12 +64,9 @@ export class Drain extends Context.Service<
       const begin = Effect.fnUntraced(function* (limit: Duration.Duration) {
         beganAtMillis = yield* Clock.currentTimeMillis
         const timeLeft = Duration.min(timeForLastChunk, Duration.divideUnsafe(limit, 2))
-        yield* Deferred.fail(closed, shutdownError).pipe(
-          Effect.delay(Duration.subtract(limit, timeLeft)),
-          Effect.forkDetach
-        )
+        yield* Effect.sync(fire).pipe(Effect.delay(Duration.subtract(limit, timeLeft)), Effect.forkDetach)
       })
-      return Drain.of({ signal: Deferred.await(closed), requests, begin })
+      return Drain.of({ signal, requests, begin })
     })
   )
 

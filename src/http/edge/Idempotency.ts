@@ -3,10 +3,11 @@
  * again; a repeat while the first is in flight waits for it. What cannot be guaranteed is refused. A request without
  * the header takes none of these steps.
  */
-import { Effect, Result, type Scope, Stream } from "effect"
+import { Effect, Result, type Scope } from "effect"
 import type { HttpServerRequest } from "effect/http"
 
 import { IdempotencyConflict, InternalError, InvalidRequest } from "../../api/Errors.ts"
+import { onePacket } from "../../domain/PacketSource.ts"
 import { leftByClient } from "../../gateway/ClientLeft.ts"
 import {
   type Claim,
@@ -25,7 +26,6 @@ import {
   textOfAnswer
 } from "../../idempotency/Recording.ts"
 import { describeFault } from "../../observability/ErrorDescription.ts"
-import type { StreamFrame } from "../chat/FrameRelay.ts"
 import * as ResponseHeaders from "./ResponseHeaders.ts"
 
 /** A request whose client may not have sent a key. */
@@ -54,11 +54,11 @@ export const answerOnce = <E, R>(
         return found._tag === "Replay" ? found.answer : yield* recordAnswer(found, run)
       }).pipe(Effect.scoped)
 
-/** An answer that is streamed; a replay of it is one frame. */
+/** An answer that is streamed; a replay of it is one text. */
 export const streamOnce = <E, R>(
   recorded: RecordedAnswers["Service"],
   { key, ...request }: OptionalIdempotentRequest,
-  run: AnswerUnder<RecordableStream<StreamFrame>, E, R>
+  run: AnswerUnder<RecordableStream, E, R>
 ) =>
   key === undefined
     ? run(request.request)
@@ -67,8 +67,8 @@ export const streamOnce = <E, R>(
         return found._tag === "Replay" ? replayed(found.answer) : yield* recordStream(found, run, leftByClient)
       })
 
-const replayed = (answer: RecordedAnswer): RecordableStream<StreamFrame> => ({
-  frames: Stream.succeed<StreamFrame>({ text: textOfAnswer(answer), end: "settled" }),
+const replayed = (answer: RecordedAnswer): RecordableStream => ({
+  texts: onePacket([], () => Effect.succeed({ text: textOfAnswer(answer), end: "settled" })),
   ...(answer.adjusted !== undefined && { adjusted: answer.adjusted })
 })
 

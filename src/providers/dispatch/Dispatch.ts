@@ -2,7 +2,7 @@
  * The only way to the providers. A request that holds credit is sent to its targets in order until one of them answers,
  * and nothing that has already reached the client is ever repeated.
  */
-import { Clock, Context, Effect, Exit, Layer, References, Scope, Stream } from "effect"
+import { Clock, Context, Effect, Exit, Layer, References, Scope } from "effect"
 
 import type { CompletionEvent } from "../../domain/Completion.ts"
 import type { ChatRequest } from "../../domain/Conversation.ts"
@@ -17,10 +17,11 @@ import { defaultTimeouts } from "../transport/Timeouts.ts"
 import * as ChatTranscription from "./ChatTranscription.ts"
 import { CircuitBreakers } from "./CircuitBreakers.ts"
 import { healthMetricsLayer, makeDispatchCounts } from "./DispatchMetrics.ts"
+import { inOnePiece } from "./EventPackets.ts"
 import { failover } from "./Failover.ts"
 import { defaultFailoverLimits, type FailoverLimits } from "./FailoverRules.ts"
 import { makeFailureLog } from "./FailureLog.ts"
-import type { Exhausted, ProviderAnswer } from "./ProviderAnswer.ts"
+import type { EventPackets, Exhausted, ProviderAnswer } from "./ProviderAnswer.ts"
 import { type ChatCallInput, ProviderClient, type ProviderClientOptions } from "./ProviderClient.ts"
 import { ProviderHealth } from "./ProviderHealth.ts"
 import type { Target } from "./Target.ts"
@@ -56,9 +57,7 @@ export class Dispatch extends Context.Service<
      * output and ends after `finish`. If it breaks, it fails with the target's failure. The connection lives in the
      * scope.
      */
-    readonly open: (
-      call: ChatDispatch
-    ) => Effect.Effect<ProviderAnswer<Stream.Stream<CompletionEvent, Failure>>, Exhausted, Scope.Scope>
+    readonly open: (call: ChatDispatch) => Effect.Effect<ProviderAnswer<EventPackets>, Exhausted, Scope.Scope>
     /** The text of a recording. It is empty when nobody speaks. */
     readonly transcribe: (call: TranscriptionDispatch) => Effect.Effect<ProviderAnswer<Transcript>, Exhausted>
   }
@@ -111,14 +110,12 @@ const make = Effect.fnUntraced(function* ({
       const scope = yield* Effect.scope
       const input = inputOf(call)
       const attempt = (target: Target) =>
-        Effect.map(keptIn(scope, client.open(target, input)), (events) =>
-          Stream.fromPull(Effect.succeed(events)).pipe(
-            Stream.tapError((failure) =>
-              Effect.andThen(log.streamBroke(call, target, failure), breakers.countFailure(target.endpoint.id, failure))
-            )
-          )
-        )
-      const refusal = Stream.fromIterable(refused)
+        Effect.map(keptIn(scope, client.open(target, input)), (events): EventPackets => {
+          const whenBroken = (failure: Failure) =>
+            Effect.andThen(log.streamBroke(call, target, failure), breakers.countFailure(target.endpoint.id, failure))
+          return { ...events, end: () => Effect.tapError(events.end(), whenBroken) }
+        })
+      const refusal = inOnePiece(refused)
       const answer = failover({ ...common, targets: call.targets, dispatched: call, attempt, refusal })
       return yield* spanned("Dispatch.open", answer)
     }),

@@ -3,7 +3,7 @@
  * the answer. A call either succeeds or fails with a classified failure. What follows from a failure is decided
  * elsewhere, with one exception: what the account may not use is left out, and the call is made again at once.
  */
-import { Array as Arr, Cause, Context, Effect, Layer, Result, type Scope } from "effect"
+import { Array as Arr, Context, Effect, Layer, Result, type Scope } from "effect"
 
 import { Catalog } from "../../catalog/Catalog.ts"
 import { canStream, type ChatProtocolName, isTranscription, type UsedFeatures } from "../../catalog/Model.ts"
@@ -20,9 +20,10 @@ import { type Exchange, HttpTransport } from "../transport/HttpTransport.ts"
 import type { Timeouts } from "../transport/Timeouts.ts"
 import { type Limitation, makeAccountLimitations, isPathMissing } from "./AccountLimitations.ts"
 import * as ChatTranscription from "./ChatTranscription.ts"
-import * as EventPull from "./EventPull.ts"
+import { afterFirstOutput, eventsOf, incomplete, inOnePiece, isFinish } from "./EventPackets.ts"
 import { conforming, conformingReader } from "./JsonAnswer.ts"
 import { makeNotFoundLog } from "./NotFoundLog.ts"
+import type { EventPackets } from "./ProviderAnswer.ts"
 import type { Target } from "./Target.ts"
 
 export interface ChatCallInput {
@@ -58,7 +59,7 @@ export class ProviderClient extends Context.Service<
      * The events of a stream from its beginning, once its first output or its end has arrived. An answer that the
      * endpoint must not stream comes whole.
      */
-    readonly open: (target: Target, input: ChatCallInput) => Effect.Effect<EventPull.EventPull, Failure, Scope.Scope>
+    readonly open: (target: Target, input: ChatCallInput) => Effect.Effect<EventPackets, Failure, Scope.Scope>
     /** The text of a recording, by a transcription model or by a chat model that takes audio. */
     readonly transcribe: (target: Target, input: TranscriptionCallInput) => Effect.Effect<Transcript, Failure>
   }
@@ -137,14 +138,23 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
     return limitations.callWithin(target, { prepare: prepared, run: completed, limitationIn, onFailure })
   }
 
+  /** The limit of a stream for an answer that comes whole. A call that is streamed watches it itself. */
+  const withFirstOutput = Effect.timeoutOrElse({
+    duration: timeouts.firstOutput,
+    orElse: () => Effect.fail(transient("timeout", "The provider produced no output in time."))
+  })
+
   const opened = Effect.fnUntraced(function* (prepared: PreparedCall) {
     const { call, exchange, protocol } = prepared
-    if (!call.stream) return yield* inOnePiece(yield* completed(prepared))
+    if (!call.stream) return inOnePiece(yield* withFirstOutput(completed(prepared)))
     const answer = yield* transport.open(exchange)
-    if (answer._tag !== "Frames") return yield* inOnePiece(yield* wholeAnswer(prepared, answer.body))
+    if (answer._tag !== "Frames") return inOnePiece(yield* wholeAnswer(prepared, answer.body))
+    const { frames } = answer
     const onLast = (events: ReadonlyArray<CompletionEvent>) => logUnknownReason(call, events)
     const reader = conformingReader(protocol.reader(call), call.request)
-    return yield* EventPull.afterFirstOutput(EventPull.eventsOf(answer, reader, onLast))
+    const events = yield* afterFirstOutput(eventsOf(frames, reader, onLast))
+    frames.outputBegan()
+    return events
   })
 
   const stream = (target: Target, input: ChatCallInput) => {
@@ -153,15 +163,9 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
   }
 
   const open = (target: Target, input: ChatCallInput) =>
-    (canStream(target.endpoint, usedFeatures(input.request))
+    canStream(target.endpoint, usedFeatures(input.request))
       ? stream(target, input)
-      : Effect.flatMap(complete(target, input), inOnePiece)
-    ).pipe(
-      Effect.timeoutOrElse({
-        duration: timeouts.firstOutput,
-        orElse: () => Effect.fail(transient("timeout", "The provider produced no output in time."))
-      })
-    )
+      : Effect.map(withFirstOutput(complete(target, input)), inOnePiece)
 
   const transcribe = Effect.fnUntraced(function* (target: Target, { chatRequest, request }: TranscriptionCallInput) {
     const { protocol, upstream } = target.endpoint
@@ -190,17 +194,10 @@ const wholeAnswer = (
   if (Result.isFailure(decoded)) return Effect.fail(decoded.failure)
   const answer = Effect.flatMapEager(
     Effect.fromResult(conforming(decoded.success, call.request.responseFormat)),
-    (checked) =>
-      Arr.isReadonlyArrayNonEmpty(checked) && checked.some(EventPull.isFinish)
-        ? Effect.succeed(checked)
-        : EventPull.incomplete
+    (checked) => (Arr.isReadonlyArrayNonEmpty(checked) && checked.some(isFinish) ? Effect.succeed(checked) : incomplete)
   )
   return Effect.flatMapEager(logUnknownReason(call, decoded.success), () => answer)
 }
-
-/** A whole answer as the events of a stream. */
-const inOnePiece = (events: Arr.NonEmptyReadonlyArray<CompletionEvent>) =>
-  Effect.succeed(EventPull.prepend(events, Cause.done()))
 
 const usedFeatures = ({ responseFormat, tools }: ChatRequest): UsedFeatures => ({
   json_object: responseFormat.type === "json_object",

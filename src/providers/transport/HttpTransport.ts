@@ -6,8 +6,7 @@
  *
  * This is the hot path, so it goes around Effect's HTTP client, which costs about 250 operations, five fibers and an
  * abort signal for a plain answer, and a pull, a promise and an async resource for a packet. What is left of Effect is
- * one callback for a plain answer, and one for each packet of a stream that somebody waits for: without that one, the
- * protocols' readers and the settlement would have to be written as callbacks too.
+ * one callback for a call. The packets of a stream are read without any.
  */
 import type { Readable } from "node:stream"
 
@@ -18,9 +17,9 @@ import { SecureRandom } from "effect/crypto"
 
 import type { ProviderAccount } from "../../catalog/Provider.ts"
 import type { Failure } from "../../domain/Failure.ts"
+import { makeDeadlines } from "../../timing/Deadlines.ts"
 import type { ErrorResponse, FramingName, WireRequest } from "../protocols/Protocol.ts"
 import * as Auth from "./Auth.ts"
-import { makeDeadlines } from "./Deadlines.ts"
 import { eventStreamParser } from "./EventStreamFrames.ts"
 import * as FormBody from "./FormBody.ts"
 import { ProviderCall, type ProviderCallOptions } from "./ProviderCall.ts"
@@ -98,7 +97,8 @@ const make = Effect.fnUntraced(function* (timeouts: Timeouts) {
         answer._tag === "Json" ? answer.body : undefined
       ),
     open: Effect.fnUntraced(function* (exchange) {
-      const framing = framings[exchange.wire.framing ?? "sse"]
+      const { firstOutput } = timeouts
+      const framing = { ...framings[exchange.wire.framing ?? "sse"], firstOutput }
       let opened: ProviderCall | undefined
       yield* Effect.addFinalizer(() => opened?.close ?? Effect.void)
       return yield* send(exchange, framing.media, { firstByte: timeouts.firstByte, framing }, (call) => {

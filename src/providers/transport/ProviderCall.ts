@@ -1,20 +1,21 @@
 /**
  * One request in flight. The HTTP client calls its methods as the answer arrives: a plain answer is collected and
  * parsed, and a stream is split into frames, without anything of Effect for a packet. The caller's fiber is resumed
- * once, with the whole answer or when a stream has begun, and then once for the frames of a packet that it waits for.
+ * once, with the whole answer or when a stream has begun. Whoever reads the stream is called when there are frames.
  *
  * Whatever was queued is bounded: a stream that is read more slowly than it arrives is paused.
  */
 import type { Dispatcher } from "@effect/platform-node/Undici"
-import { Array as Arr, Cause, Duration, Effect, type Pull, Result } from "effect"
+import { Duration, Effect, Result } from "effect"
 
-import { broken, type Failure, transient } from "../../domain/Failure.ts"
+import { broken, type Failure } from "../../domain/Failure.ts"
+import type { Deadline, Deadlines } from "../../timing/Deadlines.ts"
 import type { ErrorResponse, ProviderFrame } from "../protocols/Protocol.ts"
+import { CallTimes } from "./CallTimes.ts"
 import { connectionFailure } from "./ConnectionFailure.ts"
-import type { Deadline, Deadlines } from "./Deadlines.ts"
+import { FrameQueue } from "./FrameQueue.ts"
 import {
   bodyText,
-  type Frames,
   isJson,
   jsonAnswer,
   joined,
@@ -42,7 +43,12 @@ export interface ProviderCallOptions {
   /** Until the headers of the answer arrive. */
   readonly firstByte: Duration.Duration
   /** How a streamed answer is framed. Without it, a plain answer is expected. */
-  readonly framing?: { readonly media: string; readonly makeParser: () => FrameParser }
+  readonly framing?: {
+    readonly media: string
+    readonly makeParser: () => FrameParser
+    /** Until the first output of the stream, from the start of the request. */
+    readonly firstOutput: Duration.Duration
+  }
   /** Classifies an answer whose status is not a success. */
   readonly failure: (response: ErrorResponse) => Failure
   /** Called once: with a plain answer when it is complete, with a stream when its headers have arrived. */
@@ -55,8 +61,7 @@ type Phase = "headers" | "json" | "error" | "frames" | "rest" | "over"
 export class ProviderCall implements Dispatcher.DispatchHandler, Deadline {
   expiresAtMillis: number
   private readonly options: ProviderCallOptions
-  private readonly endsAtMillis: number
-  private readonly silenceMillis: number
+  private readonly times: CallTimes
   private phase: Phase = "headers"
   private controller: Dispatcher.DispatchController | undefined
   private status = 0
@@ -64,18 +69,14 @@ export class ProviderCall implements Dispatcher.DispatchHandler, Deadline {
   private readonly body: Array<Buffer> = []
   private bytes = 0
   private parser: FrameParser | undefined
-  private queued: Array<ProviderFrame> = []
-  private end: Effect.Effect<never, Failure | Cause.Done> | undefined
+  private readonly queue = new FrameQueue()
   private onOver: (() => void) | undefined
-  private waiter: ((frames: Pull.Pull<Frames, Failure>) => void) | undefined
 
   constructor(options: ProviderCallOptions) {
-    const { deadlines, firstByte, timeouts } = options
-    const now = deadlines.nowMillis()
+    const { deadlines, firstByte, framing, timeouts } = options
     this.options = options
-    this.silenceMillis = Duration.toMillis(timeouts.silence)
-    this.endsAtMillis = now + Duration.toMillis(timeouts.call)
-    this.expiresAtMillis = Math.min(now + Duration.toMillis(firstByte), this.endsAtMillis)
+    this.times = new CallTimes(timeouts, deadlines.nowMillis, framing?.firstOutput)
+    this.expiresAtMillis = this.times.in(Duration.toMillis(firstByte))
     deadlines.watch(this)
   }
 
@@ -114,11 +115,11 @@ export class ProviderCall implements Dispatcher.DispatchHandler, Deadline {
     if (framing !== undefined && (media === framing.media || media === "")) {
       this.phase = "frames"
       this.parser = framing.makeParser()
-      this.expiresAtMillis = this.endsAtMillis
-      this.options.resume(Effect.succeed({ _tag: "Frames", frames: this.frames, readRest: () => this.readRest() }))
+      this.expiresAtMillis = this.times.latestMillis
+      this.options.resume(Effect.succeed({ _tag: "Frames", frames: this }))
     } else if (isJson(media)) {
       this.phase = "json"
-      this.expireIn(this.silenceMillis)
+      this.expireIn(this.times.silenceMillis)
     } else this.giveUp(broken(`The provider answered with content of type ${media}.`))
   }
 
@@ -129,8 +130,7 @@ export class ProviderCall implements Dispatcher.DispatchHandler, Deadline {
       case "json":
         this.collect(packet)
         if (this.bytes > maxAnswerBytes) return this.giveUp(broken("The provider's answer is too large."))
-        this.expiresAtMillis = Math.min(this.options.deadlines.nowMillis() + this.silenceMillis, this.endsAtMillis)
-        return
+        return this.heard()
       case "error":
         this.collect(packet.subarray(0, maxErrorBytes - this.bytes))
         if (this.bytes >= maxErrorBytes) this.giveUp(broken("The provider's error is too large."))
@@ -142,7 +142,7 @@ export class ProviderCall implements Dispatcher.DispatchHandler, Deadline {
     this.finish()
     if (phase === "json") this.options.resume(jsonAnswer(this.body))
     else if (phase === "error") this.options.resume(Effect.fail(this.errorFailure()))
-    else if (phase === "frames" && this.parser !== undefined) this.endFrames(this.parser.end(), Cause.done())
+    else if (phase === "frames" && this.parser !== undefined) this.endFrames(this.parser.end(), undefined)
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
@@ -150,63 +150,63 @@ export class ProviderCall implements Dispatcher.DispatchHandler, Deadline {
   }
 
   expire(): void {
-    if (this.phase === "headers") return this.giveUp(transient("timeout", "The provider did not answer in time."))
-    const isLate = this.options.deadlines.nowMillis() >= this.endsAtMillis
-    this.giveUp(transient("timeout", isLate ? "The provider took too long to answer." : "The provider fell silent."))
+    this.giveUp(this.times.failure({ isAnswered: this.phase !== "headers" }))
   }
 
-  /**
-   * The frames that have arrived since the last pull. Only the time that we spend waiting for the provider counts as
-   * silence: a client that reads slowly is not the provider's fault.
-   */
-  private readonly frames: Pull.Pull<Frames, Failure> = Effect.suspend((): Pull.Pull<Frames, Failure> => {
-    const { queued } = this
-    if (Arr.isArrayNonEmpty(queued)) {
-      this.queued = []
+  /** The frames of a stream that have arrived since the last read. */
+  read(): ReadonlyArray<ProviderFrame> | "over" | undefined {
+    const frames = this.queue.read()
+    if (frames !== undefined && frames !== "over") {
       this.bytes = 0
       this.controller?.resume()
-      return Effect.succeed(queued)
     }
-    return this.end ?? this.nextFrames
-  })
+    return frames
+  }
 
-  private readonly nextFrames: Pull.Pull<Frames, Failure> = Effect.callback((resume) => {
-    this.waiter = resume
-    this.expireIn(this.silenceMillis)
-    return Effect.sync(() => {
-      this.waiter = undefined
-      this.expiresAtMillis = this.endsAtMillis
-    })
-  })
+  /** Only the time that we wait for the provider counts as silence: that a client reads slowly is not its fault. */
+  whenReady(ready: () => void): void {
+    if (!this.queue.isAwaited && this.phase === "frames") this.expireIn(this.times.silenceMillis)
+    this.queue.await(ready)
+  }
+
+  readonly failure = (): Failure | undefined => this.queue.failure
+
+  /** From now on only the limits of the whole call hold, and that of its silences. */
+  outputBegan(): void {
+    this.times.outputBegan()
+    // The end of the stream may have been read already, and then its rest has a limit of its own.
+    if (this.phase === "frames") this.expiresAtMillis = this.times.latestMillis
+  }
 
   private readFrames(controller: Dispatcher.DispatchController, packet: Buffer): void {
     const read = this.parser?.read([packet]) ?? Result.succeed([])
     if (Result.isFailure(read)) return this.giveUp(read.failure)
-    const frames = read.success
-    const { waiter } = this
-    if (waiter === undefined) {
-      this.queued.push(...frames)
+    const { isAwaited } = this.queue
+    this.queue.put(read.success)
+    if (!isAwaited) {
       this.bytes += packet.length
       if (this.bytes > maxQueuedBytes) controller.pause()
-    } else if (Arr.isReadonlyArrayNonEmpty(frames)) {
-      this.waiter = undefined
-      this.expiresAtMillis = this.endsAtMillis
-      waiter(Effect.succeed(frames))
-    } else this.expiresAtMillis = Math.min(this.options.deadlines.nowMillis() + this.silenceMillis, this.endsAtMillis)
+    } else if (read.success.length === 0) this.heard()
+    else this.wake()
   }
 
-  private endFrames(
-    last: Result.Result<ReadonlyArray<ProviderFrame>, Failure>,
-    end: Effect.Effect<never, Failure | Cause.Done>
-  ): void {
-    this.end = Result.isFailure(last) ? Effect.fail(last.failure) : end
-    if (Result.isSuccess(last)) this.queued.push(...last.success)
-    const { waiter } = this
-    this.waiter = undefined
-    waiter?.(this.frames)
+  private endFrames(last: Result.Result<ReadonlyArray<ProviderFrame>, Failure>, failure: Failure | undefined): void {
+    if (Result.isSuccess(last)) this.queue.put(last.success)
+    this.queue.end(Result.isFailure(last) ? last.failure : failure)
+    this.wake()
   }
 
-  private readRest(): void {
+  private wake(): void {
+    this.expiresAtMillis = this.times.latestMillis
+    this.queue.wake()
+  }
+
+  private heard(): void {
+    this.expiresAtMillis = this.times.in(this.times.silenceMillis)
+  }
+
+  /** What follows in the stream does not matter: the response is read to its end, so that its socket is kept. */
+  readRest(): void {
     if (this.phase !== "frames") return
     this.phase = "rest"
     this.expireIn(Duration.toMillis(endTimeout))
@@ -222,7 +222,7 @@ export class ProviderCall implements Dispatcher.DispatchHandler, Deadline {
   private fail(failure: Failure): void {
     const { phase } = this
     this.finish()
-    if (phase === "frames") this.endFrames(Result.succeed([]), Effect.fail(failure))
+    if (phase === "frames") this.endFrames(Result.succeed([]), failure)
     // An error's body may be cut off, and is classified by what arrived of it.
     else if (phase === "error") this.options.resume(Effect.fail(this.errorFailure()))
     else if (phase !== "rest") this.options.resume(Effect.fail(failure))
@@ -235,7 +235,7 @@ export class ProviderCall implements Dispatcher.DispatchHandler, Deadline {
   }
 
   private expireIn(millis: number): void {
-    this.expiresAtMillis = Math.min(this.options.deadlines.nowMillis() + millis, this.endsAtMillis)
+    this.expiresAtMillis = this.times.in(millis)
     this.options.deadlines.watch(this)
   }
 

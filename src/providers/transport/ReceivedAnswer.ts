@@ -1,20 +1,23 @@
 /** What a provider's answer is, and how its headers and its collected body are read. */
-import { type Array as Arr, Effect, type Pull } from "effect"
+import { Effect } from "effect"
 
 import { broken, type Failure } from "../../domain/Failure.ts"
+import type { PacketSource } from "../../domain/PacketSource.ts"
 import type { ErrorResponse, ProviderFrame } from "../protocols/Protocol.ts"
 
-/** The frames of a packet. */
-export type Frames = Arr.NonEmptyReadonlyArray<ProviderFrame>
+/** The frames of a stream, as they arrive. */
+export interface ReceivedFrames extends Omit<PacketSource<ProviderFrame, never>, "end"> {
+  /** Once they are over: why the stream broke off, if it did. */
+  readonly failure: () => Failure | undefined
+  /** To be called at the first output, which has a time limit. */
+  readonly outputBegan: () => void
+  /** What follows in the stream does not matter: the response is read to its end, so that its socket is kept. */
+  readonly readRest: () => void
+}
 
 /** A provider's answer to a request for a stream. Some answer with one JSON body instead. */
 export type OpenedAnswer =
-  | {
-      readonly _tag: "Frames"
-      readonly frames: Pull.Pull<Frames, Failure>
-      /** What follows in the stream does not matter: the response is read to its end, so that its socket is kept. */
-      readonly readRest: () => void
-    }
+  | { readonly _tag: "Frames"; readonly frames: ReceivedFrames }
   | { readonly _tag: "Json"; readonly body: unknown }
 
 /** Names in lower case. A header that came several times has several values. */

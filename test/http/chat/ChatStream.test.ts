@@ -8,10 +8,29 @@ import { modelId, requestId } from "../../../src/domain/Ids.ts"
 import { picodollars } from "../../../src/domain/Money.ts"
 import { none } from "../../../src/domain/Usage.ts"
 import type { StreamedAnswer } from "../../../src/gateway/CompleteChat.ts"
-import type { StreamItem } from "../../../src/gateway/Settlement.ts"
-import { framesOf, respond, type StreamOptions } from "../../../src/http/chat/ChatStream.ts"
+import type { Delta } from "../../../src/gateway/Meter.ts"
+import type { LastItem, StreamItems } from "../../../src/gateway/Settlement.ts"
+import * as ChatStream from "../../../src/http/chat/ChatStream.ts"
+import type { RecordableStream } from "../../../src/idempotency/Recording.ts"
+import { makeDeadlines } from "../../../src/timing/Deadlines.ts"
+import { drainSignalOf, packetsOfItems } from "../../support/Packets.ts"
 
-const options: StreamOptions = {
+type StreamItem = Delta | LastItem
+
+interface Options extends Omit<ChatStream.StreamOptions, "deadlines" | "drainSignal"> {
+  readonly drainSignal: Effect.Effect<never, InternalError>
+}
+
+/** The response, with deadlines of its own. */
+const respond = Effect.fnUntraced(function* <R>(
+  opening: Effect.Effect<RecordableStream, ChatError, R>,
+  { drainSignal, ...rest }: Options
+) {
+  const deadlines = yield* makeDeadlines
+  return yield* ChatStream.respond(opening, { ...rest, deadlines, drainSignal: yield* drainSignalOf(drainSignal) })
+})
+
+const options: Options = {
   envelope: {
     id: requestId("018f4f6e-0000-7000-8000-000000000001"),
     createdSeconds: 1,
@@ -29,7 +48,7 @@ const drainAfter = (seconds: number) =>
 const text = (content: string): StreamItem => ({ type: "text", text: content })
 const settled: StreamItem = { type: "settled", finishReason: "stop", usage: none, cost: picodollars(7n) }
 
-const answerOf = (items: Stream.Stream<StreamItem>): StreamedAnswer => ({
+const answerOf = (items: StreamItems): StreamedAnswer => ({
   model: modelId("m"),
   routing: { routed: true, model: modelId("m"), latencyMillis: 1 },
   adjustments: [],
@@ -37,7 +56,9 @@ const answerOf = (items: Stream.Stream<StreamItem>): StreamedAnswer => ({
 })
 
 const opened = (items: Stream.Stream<StreamItem>) =>
-  Effect.succeed({ frames: framesOf(answerOf(items), options.envelope) })
+  Effect.map(packetsOfItems(items), (packets) => ({
+    texts: ChatStream.textsOf(answerOf(packets), options.envelope)
+  }))
 
 /** A stream of these items, each of them after a silence of so many seconds. */
 const paced = (...items: ReadonlyArray<readonly [seconds: number, item: StreamItem]>): Stream.Stream<StreamItem> =>
@@ -105,8 +126,8 @@ describe("ChatStream", () => {
   it.effect("names adjusted parameters in a header, and where that went out too early, in the last chunk", () =>
     Effect.gen(function* () {
       const adjusted = ["temperature=1", "top_p=omitted"]
-      const opening = Effect.sync(() => ({
-        frames: framesOf({ ...answerOf(Stream.make(text("a"), settled)), adjustments: adjusted }, options.envelope),
+      const opening = Effect.map(packetsOfItems(Stream.make(text("a"), settled)), (items) => ({
+        texts: ChatStream.textsOf({ ...answerOf(items), adjustments: adjusted }, options.envelope),
         adjusted: adjusted.join(", ")
       }))
       for (const [seconds, header] of [

@@ -9,6 +9,7 @@ import type { ProviderAnswer } from "../../../src/providers/dispatch/ProviderAns
 import type { Target } from "../../../src/providers/dispatch/Target.ts"
 import { type Behaviour, dataEvent, hangs, resets, streams } from "../../support/fake-provider/FakeProvider.ts"
 import { withManualTime } from "../../support/ManualTime.ts"
+import { withEventStream } from "../../support/Packets.ts"
 import {
   answers,
   bytesOnlyLayer,
@@ -28,7 +29,7 @@ const complete = (...targets: readonly [Target, ...Array<Target>]) =>
   )
 
 const open = (...targets: readonly [Target, ...Array<Target>]) =>
-  Effect.flatMap(Dispatch, (dispatch) => dispatch.open({ held, request, targets }))
+  Effect.flatMap(Dispatch, (dispatch) => withEventStream(dispatch.open({ held, request, targets })))
 
 const trail = ({ attempts }: Pick<ProviderAnswer<unknown>, "attempts">) =>
   attempts.map(({ endpoint, outcome }) => `${endpoint} ${outcome}`)

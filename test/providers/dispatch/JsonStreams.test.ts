@@ -5,8 +5,10 @@ import { Effect, Result, Stream } from "effect"
 import { type CompletionEvent, fold } from "../../../src/domain/Completion.ts"
 import type { ChatRequest } from "../../../src/domain/Conversation.ts"
 import { Dispatch } from "../../../src/providers/dispatch/Dispatch.ts"
+import type { EventPackets } from "../../../src/providers/dispatch/ProviderAnswer.ts"
 import type { Target } from "../../../src/providers/dispatch/Target.ts"
 import { dataEvent, streams } from "../../support/fake-provider/FakeProvider.ts"
+import { streamOfEvents } from "../../support/Packets.ts"
 import { answers, FakeTargets, held, request, testLayer } from "./FakeTargets.ts"
 
 const asObject: Partial<ChatRequest> = { responseFormat: { type: "json_object" } }
@@ -19,10 +21,12 @@ const streamed = (...texts: ReadonlyArray<string>) =>
   streams([...texts.map((text) => dataEvent({ text })), dataEvent({ finish: "stop" }), "data: [DONE]\n\n"])
 
 /** Everything that a stream gives before it ends, and how it ends. */
-const readAll = Effect.fnUntraced(function* (stream: Stream.Stream<CompletionEvent, { readonly reason: object }>) {
-  const events: Array<CompletionEvent> = []
-  const end = yield* Effect.result(Stream.runForEach(stream, (event) => Effect.sync(() => events.push(event))))
-  return { ...fold(events), end: Result.isSuccess(end) ? "complete" : JSON.stringify(end.failure.reason) }
+const readAll = Effect.fnUntraced(function* (events: EventPackets) {
+  const read: Array<CompletionEvent> = []
+  const end = yield* Effect.result(
+    Stream.runForEach(streamOfEvents(events), (event) => Effect.sync(() => read.push(event)))
+  )
+  return { ...fold(read), end: Result.isSuccess(end) ? "complete" : JSON.stringify(end.failure.reason) }
 })
 
 const nonconforming = '{"_tag":"Nonconforming"}'

@@ -4,6 +4,7 @@ import { Effect, Logger, Stream } from "effect"
 import { fold } from "../../../src/domain/Completion.ts"
 import { Dispatch } from "../../../src/providers/dispatch/Dispatch.ts"
 import { dataEvent, streams } from "../../support/fake-provider/FakeProvider.ts"
+import { streamOfEvents } from "../../support/Packets.ts"
 import { FakeTargets, held, json, realLayer, request } from "./FakeTargets.ts"
 
 const choice = (members: object, finish_reason: string | null) => ({
@@ -35,7 +36,7 @@ describe("A finish reason that is not known", () => {
         )
         const stream = Effect.gen(function* () {
           const answer = yield* dispatch.open({ held, request, targets: [fake.target("streamed", streamed(reason))] })
-          return fold(yield* Stream.runCollect(answer.value))
+          return fold(yield* Stream.runCollect(streamOfEvents(answer.value)))
         })
         for (const { content, finishReason } of yield* Effect.all([whole, Effect.scoped(stream)]).pipe(
           Effect.provide(Logger.layer([capture]))

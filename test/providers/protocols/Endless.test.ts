@@ -18,6 +18,7 @@ import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts
 import { defaultTimeouts } from "../../../src/providers/transport/Timeouts.ts"
 import { awaited } from "../../support/Chat.ts"
 import * as Fake from "../../support/fake-provider/FakeProvider.ts"
+import { streamOfEvents } from "../../support/Packets.ts"
 import { accountAt, catalogOf, held, request, targetOf } from "../dispatch/FakeTargets.ts"
 
 const timeouts = {
@@ -105,7 +106,7 @@ layer(testLayer, { excludeTestServices: true })("A provider that", (it) => {
           const limits = endsByItself ? defaultTimeouts : timeouts
           const dispatch = Context.get(yield* Layer.build(dispatchWithin(limits)), Dispatch)
           const outcome = yield* dispatch.open({ held, request, targets: [target] }).pipe(
-            Effect.flatMap(({ value }) => Stream.runForEach(value, () => Effect.void)),
+            Effect.flatMap(({ value }) => Stream.runForEach(streamOfEvents(value), () => Effect.void)),
             Effect.scoped,
             Effect.result
           )

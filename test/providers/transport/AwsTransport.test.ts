@@ -1,5 +1,5 @@
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer, Pull, Redacted } from "effect"
+import { Effect, Layer, Redacted, Stream } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { TestClock } from "effect/testing"
 
@@ -8,6 +8,7 @@ import * as AwsSignature from "../../../src/providers/transport/AwsSignature.ts"
 import { HttpTransport } from "../../../src/providers/transport/HttpTransport.ts"
 import { eventMessage } from "../../../src/sandbox/protocols/bedrock-converse/Response.ts"
 import * as Fake from "../../support/fake-provider/FakeProvider.ts"
+import { streamOfPackets } from "../../support/Packets.ts"
 import { accountAt } from "../dispatch/FakeTargets.ts"
 import { failureTag } from "../protocols/wire.ts"
 
@@ -73,9 +74,8 @@ describe("HttpTransport with an AWS account", () => {
       if (opened._tag === "Failure" || opened.success._tag === "Json") return assert.fail("no frames")
       const { frames } = opened.success
       const read: Array<unknown> = []
-      yield* Pull.catchDone(
-        Effect.forever(Effect.map(frames, (packet) => read.push(...packet.map(({ data, event }) => [event, data])))),
-        () => Effect.void
+      yield* Stream.runForEach(streamOfPackets(frames), ({ data, event }) =>
+        Effect.sync(() => read.push([event, data]))
       )
       assert.deepStrictEqual(read, [
         ["a", `{"one":1}`],

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { TestClock } from "effect/testing"
 
-import { type Deadlines, makeDeadlines } from "../../../src/providers/transport/Deadlines.ts"
+import { type Deadlines, makeDeadlines } from "../../src/timing/Deadlines.ts"
 
 /** A deadline in so many milliseconds, and how often it has expired. */
 const deadlineIn = (deadlines: Deadlines, millis: number) => {
