@@ -81,8 +81,12 @@ class Turns {
 const provider = (turns: Turns, chunks: () => number): Fake.Behaviour => {
   const usage = { prompt_tokens: 30, completion_tokens: 9, total_tokens: 39 }
   const { end, plain, start } = Fake.answerIn("openai-chat", { usage })
-  const answer = Fake.reply(200, JSON.stringify(plain("Hello there, how are you today?")))
+  const greeting = "Hello there, how are you today?"
+  const answer = Fake.reply(200, JSON.stringify(plain(greeting)))
+  // Routing may choose a model of another protocol.
+  const inOtherProtocol = Fake.answers(greeting)
   return async (response, received) => {
+    if (!received.path.endsWith("/chat/completions")) return inOtherProtocol(response, received)
     if (!received.text.includes('"stream":true')) return answer(response, received)
     response.writeHead(200, { "content-type": "text/event-stream" })
     const chunk = Buffer.from(Fake.openaiChunk({ content: " word" }))

@@ -41,13 +41,18 @@ const kinds = {
   [`stream of ${streamedChunks}`]: { model: "gpt-4o-mini", stream: true, messages }
 } as const
 
+const greeting = "Hello there, how are you today?"
+
 /** A script for the fake provider: answers every request at once, and streams as fast as the connection takes it. */
 const atOnce = (): Fake.Behaviour => {
   const usage = { prompt_tokens: 30, completion_tokens: 9, total_tokens: 39 }
   const { end, plain, start } = Fake.answerIn("openai-chat", { usage })
-  const answer = Fake.reply(200, JSON.stringify(plain("Hello there, how are you today?")))
+  const answer = Fake.reply(200, JSON.stringify(plain(greeting)))
+  // Routing may choose a model of another protocol.
+  const inOtherProtocol = Fake.answers(greeting)
   const some = Fake.openaiChunk({ content: " word" }).repeat(chunksAtOnce)
   return (response, received) => {
+    if (!received.path.endsWith("/chat/completions")) return inOtherProtocol(response, received)
     if (!received.text.includes('"stream":true')) return answer(response, received)
     response.writeHead(200, { "content-type": "text/event-stream" })
     response.write(Buffer.concat(start))
