@@ -21,7 +21,7 @@ import {
   type NewKey
 } from "./ApiKeyTable.ts"
 import { AuditTrail, type Change } from "./AuditTrail.ts"
-import { makeCopyBudgets } from "./Budgets.ts"
+import { makeHandOnBudgets } from "./Budgets.ts"
 import { generateSecret, makeKeyLookup } from "./Secrets.ts"
 
 /** A key that has just been issued, with its secret. */
@@ -43,7 +43,7 @@ export class ApiKeys extends Context.Service<
     readonly update: (key: KeyReference, change: KeyChange) => Effect.Effect<ApiKey, AccessError>
     /** Revokes a key for good. A key that is revoked already keeps its first time of revocation. */
     readonly revoke: (key: KeyReference) => Effect.Effect<ApiKey, AccessError>
-    /** Issues another key like this one, which expires after `overlap` at the latest. */
+    /** Issues another key like this one, which expires after `overlap` at the latest. Both then share its budgets. */
     readonly rotate: (key: KeyReference, overlap: Duration.Duration) => Effect.Effect<IssuedKey, AccessError>
   }
 >()("tollgate/access/ApiKeys") {
@@ -55,7 +55,7 @@ export class ApiKeys extends Context.Service<
       const trail = yield* AuditTrail
       const table = yield* makeApiKeyTable
       const authenticate = yield* makeAuthenticate
-      const copy = yield* makeCopyBudgets
+      const handOn = yield* makeHandOnBudgets
       const generate = Effect.provideService(generateSecret("tg-"), SecureRandom.SecureRandom, random)
 
       const issue: ApiKeys["Service"]["issue"] = Effect.fn("ApiKeys.issue")(function* (key, given) {
@@ -102,7 +102,7 @@ export class ApiKeys extends Context.Service<
             hasEnded(row, now) ? Effect.fail(keyEnded()) : Effect.succeed([sql`expires_at = least(expires_at, ${end})`])
           )
           const issued = yield* table.insert(newKeyLike(rows.before), secret)
-          yield* copy(key.id, apiKeyOf(issued).id)
+          yield* handOn(key.id, apiKeyOf(issued).id)
           return { value: { ...apiKeyOf(issued), secret }, change: rotationOf(rows, issued) }
         }).pipe(trail.recorded)
       })
@@ -162,7 +162,8 @@ const makeAuthenticate = Effect.gen(function* () {
               b.id::text ORDER BY array_position(ARRAY['total', 'month', 'week', 'day'], b.period), b.subject DESC, b.id
             )
             FROM budget b
-            WHERE b.subject_id IN (p.organization_id, e.project_id, k.id) AND b.removed_at IS NULL
+            WHERE b.subject_id = ANY (k.budgets_of || ARRAY[p.organization_id, e.project_id, k.id])
+              AND b.removed_at IS NULL
           ) AS budgets,
           o.concurrent_requests AS organization_concurrent_requests
         FROM api_key k JOIN environment e ON e.id = k.environment_id JOIN project p ON p.id = e.project_id

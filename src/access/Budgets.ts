@@ -200,26 +200,25 @@ const ownersOf = (sql: SqlClient.SqlClient, { key, organization, project }: Budg
 }
 
 /**
- * The function that gives a key which replaces another one budgets like those of the other, with what is spent of them:
- * so nobody gets more to spend by a new key.
+ * The function that hands the budgets of a key on to the key that replaces it. The old one, and those that it has
+ * replaced itself, count in these budgets until they end, and the new one in all in which the old one did: so nobody
+ * gets more to spend by a new key.
  */
-export const makeCopyBudgets = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  const random = yield* SecureRandom.SecureRandom
-  return Effect.fnUntraced(function* (from: ApiKeyId, to: ApiKeyId) {
-    const now = yield* currentTimestamp
+export const makeHandOnBudgets = Effect.map(SqlClient.SqlClient, (sql) =>
+  Effect.fnUntraced(function* (from: ApiKeyId, to: ApiKeyId) {
+    // In the order in which the ledger locks them.
     const live = yield* sql<{ readonly id: string }>`
-      SELECT id FROM budget WHERE subject_id = ${from}::uuid AND removed_at IS NULL ORDER BY id`
-    for (const { id } of live) {
-      yield* sql`
-        INSERT INTO budget
-          (id, organization_id, subject, subject_id, amount, period, time_zone, period_start, spent, created_at)
-        SELECT ${yield* random.uuidV7()}::uuid, organization_id, subject, ${to}::uuid, amount, period, time_zone,
-          period_start, spent, ${now}
-        FROM budget WHERE id = ${id}::uuid`
-    }
+      SELECT id FROM budget WHERE subject_id = ${from}::uuid AND removed_at IS NULL ORDER BY id FOR NO KEY UPDATE`
+    yield* sql`UPDATE budget SET subject_id = ${to}::uuid WHERE id = ANY (${live.map(({ id }) => id)}::uuid[])`
+    yield* sql`
+      UPDATE api_key SET budgets_of = CASE id
+        WHEN ${to}::uuid THEN (SELECT budgets_of FROM api_key WHERE id = ${from}::uuid)
+        WHEN ${from}::uuid THEN array_append(budgets_of, ${to}::uuid)
+        ELSE array_replace(budgets_of, ${from}::uuid, ${to}::uuid)
+      END
+      WHERE id IN (${to}::uuid, ${from}::uuid) OR ${from}::uuid = ANY (budgets_of)`
   }, orAccessUnavailable)
-})
+)
 
 const changeOf = (action: string, id: BudgetId, after: ChangedRow, before?: ChangedRow) => ({
   action,

@@ -30,6 +30,7 @@ import { alertsMigration } from "./migrations/0019_alerts.ts"
 import { hardCapsMigration } from "./migrations/0020_hard_caps.ts"
 import { concurrentRequestsMigration } from "./migrations/0021_concurrent_requests.ts"
 import { usageByHourMigration } from "./migrations/0022_usage_by_hour.ts"
+import { sharedBudgetsMigration } from "./migrations/0023_shared_budgets.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -53,7 +54,8 @@ export const migrations = {
   "0019_alerts": alertsMigration,
   "0020_hard_caps": hardCapsMigration,
   "0021_concurrent_requests": concurrentRequestsMigration,
-  "0022_usage_by_hour": usageByHourMigration
+  "0022_usage_by_hour": usageByHourMigration,
+  "0023_shared_budgets": sharedBudgetsMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */

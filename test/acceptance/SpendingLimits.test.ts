@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { RateLimitError } from "openai"
 
+import { apiKeyId } from "../../src/domain/Ids.ts"
 import { as, eventually, user } from "../support/Chat.ts"
 import { tenantOnSpentBudget } from "../support/SpentBudget.ts"
 import { describeGateway, type Reply, TestGateway } from "../support/TestGateway.ts"
@@ -115,6 +116,39 @@ describeGateway("Budgets of keys", (it) => {
       const successor = as({ ...owner, key: String(rotated.at("secret")) })
       refused(yield* chat(body, successor), 429, "budget_exceeded", /1\.0004 USD are spent/)
       assert.strictEqual(left(yield* request("GET", "/v1/key", undefined, successor)), "-0.0004")
+    })
+  )
+
+  it.effect("are shared by a rotated key and those that replaced it, so that nobody gets more to spend", () =>
+    Effect.gen(function* () {
+      const { admin, chat, request, tenant } = yield* TestGateway
+      const first = yield* tenant("10")
+      const created = yield* admin("POST", budgets, { api_key_id: first.keyId, amount_usd: "1", period: "total" })
+      const id = String(ok(created).at("id"))
+      const rotate = (keyId: string) =>
+        Effect.map(admin("POST", `/admin/v1/api_keys/${keyId}/rotate`, { overlap_seconds: 600 }), (reply) => ({
+          ...first,
+          keyId: apiKeyId(String(ok(reply).at("id"))),
+          key: String(reply.at("secret"))
+        }))
+      const second = yield* rotate(first.keyId)
+      const third = yield* rotate(second.keyId)
+      // A key that is rotated twice has two successors.
+      const holders = [first, second, third, yield* rotate(first.keyId)]
+      for (const spender of holders) {
+        ok(yield* admin("PATCH", `${budgets}/${id}`, { amount_usd: "1" }))
+        ok(yield* chat(body, as(spender)))
+        ok(yield* admin("PATCH", `${budgets}/${id}`, { amount_usd: "0.000001" }))
+        for (const holder of holders) {
+          refused(yield* chat(body, as(holder)), 429, "budget_exceeded", /USD are spent/)
+          assert.match(String(left(yield* request("GET", "/v1/key", undefined, as(holder)))), /^-0\.0000/)
+        }
+      }
+      const listed = ok(yield* admin("GET", `${budgets}?organization_id=${first.organization}`))
+      assert.deepStrictEqual(
+        (listed.at("data") as ReadonlyArray<Record<string, unknown>>).map((one) => [one["id"], one["api_key_id"]]),
+        [[id, third.keyId]]
+      )
     })
   )
 
