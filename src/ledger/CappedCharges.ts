@@ -12,7 +12,7 @@ export const cappedLeast = 0n
  *           which of them are capped.
  * `covered` Each of them with the hold that it ends, if that is still there, and otherwise NULL; and what each changes
  *           of the account, without the capped ones that have no hold any more. A row without an id is the account.
- * `capped`  The charges as they are booked. `room` is what those without a hold may take together, and `before` what
+ * `capped`  The charges as they are booked. `most` is what those without a hold may take together, and `before` what
  *           the earlier ones of them ask for.
  *
  * As in the whole statement, lists are not joined but grouped. A charge that is booked already counts here as well, so
@@ -37,7 +37,7 @@ const cappedCharges = (isCapped: string): string => `, asked AS MATERIALIZED (
   SELECT id, organization_id, charge, facts,
     CASE
       WHEN is_capped AND hold IS NOT NULL THEN least(charge, hold)
-      WHEN is_capped THEN least(before + charge, greatest(room, 0)) - least(before, greatest(room, 0))
+      WHEN is_capped THEN least(before + charge, greatest(most, 0)) - least(before, greatest(most, 0))
       ELSE charge
     END::bigint AS amount
   FROM (
@@ -46,7 +46,7 @@ const cappedCharges = (isCapped: string): string => `, asked AS MATERIALIZED (
         WHEN NOT is_capped THEN coalesce(charge, 0)
         WHEN hold IS NOT NULL THEN least(coalesce(charge, 0), hold)
         ELSE 0
-      END) OVER (PARTITION BY organization_id) AS room,
+      END) OVER (PARTITION BY organization_id) AS most,
       coalesce(sum(CASE WHEN is_capped AND hold IS NULL THEN charge END) OVER (
         PARTITION BY organization_id ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
       ), 0) AS before
