@@ -41,7 +41,8 @@ export const errorMeanings: { readonly [Code in ErrorCode]: string } = {
   file_too_large: "An audio file is larger than 25 MiB (26,214,400 bytes).",
   unsupported_response_format: "The `response_format` of a transcription is neither `json` nor `text`.",
   unauthorized: "The API key is missing, unknown, expired or revoked.",
-  insufficient_credits: "The balance is zero or negative, or all of it is held for other requests; see the message.",
+  insufficient_credits:
+    "The balance is zero or negative, held for other requests, or too small under a hard cap; see the message.",
   endpoint_not_allowed: "The endpoint is not on the key's allowlist.",
   model_not_allowed: "The model is not on the key's allowlist.",
   not_found: "There is no such route, model or request.",

@@ -17,7 +17,7 @@ export interface Payment {
   readonly organization: OrganizationId
   /** The id that the payment has where it comes from, such as the number of an invoice. */
   readonly payment: string
-  /** A grant is positive. A correction may be negative, and may leave the balance below zero. */
+  /** A grant is positive. A correction may be negative, and may leave a balance below zero that has no hard cap. */
   readonly kind: "grant" | "correction"
   readonly amount: Picodollars
   readonly reason: string

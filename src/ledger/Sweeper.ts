@@ -2,8 +2,8 @@
  * Gives back holds that nobody else will end: those of dead gateways, those past their lifetime, and those that this
  * process has stored but does not know of.
  *
- * A wrong sweep does no harm to the accounts: a late charge is still booked, because a charge does not need its hold, and
- * in full, unless a hard cap cuts it to what is available. In the meantime the credit was merely available to others.
+ * A wrong sweep does no harm to the accounts: a late charge is still booked, because a charge does not need its hold,
+ * and in full, unless a hard cap cuts it to what is available. In the meantime the credit was available to others.
  */
 import { Duration, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
