@@ -12,7 +12,7 @@ import type { Charge } from "../ledger/Charge.ts"
 import type { Hold } from "../ledger/CreditLedger.ts"
 import { counterOf } from "../observability/MetricSeries.ts"
 import { metricTable } from "../observability/MetricTable.ts"
-import type { ChargeFacts, RecordedCharge } from "../receipts/Receipt.ts"
+import type { ChargeFacts, Receipt, RecordedCharge } from "../receipts/Receipt.ts"
 import { encodeChargeFacts, readChargeFacts } from "../receipts/StoredReceipt.ts"
 import type { ReceiptDraft } from "./ReceiptDraft.ts"
 import { withoutCharge } from "./ReceiptParts.ts"
@@ -71,11 +71,30 @@ const reportUncollected = (request: RequestId, { amount, facts = "" }: Charge) =
           )
   })
 
+type Collectible = Pick<RecordedCharge, "cost" | "uncollected">
+
 /** What of this cost is charged: with a hard cap, never more than the hold. */
-const collected = (hold: Hold, cost: Picodollars): Pick<RecordedCharge, "cost" | "uncollected"> =>
+const collected = (hold: Hold, cost: Picodollars): Collectible =>
   hold.isCapped === true && cost > hold.amount
     ? { cost: hold.amount, uncollected: picodollars(cost - hold.amount) }
     : { cost }
+
+/** The facts of a charge without what was lacking when it was booked, in one order of their members. */
+const factsAsked = (facts: string): string | undefined =>
+  Option.getOrUndefined(
+    Option.map(readChargeFacts(facts), ({ uncollected: _lacking, ...asked }) => encodeChargeFacts(asked))
+  )
+
+/**
+ * What a hard cap left of this charge when it was booked, where its hold had been swept before. `undefined` if the
+ * booked charge is that of another try.
+ */
+const cutCharge = (facts: string, booked: Charge): Collectible | undefined => {
+  const asked = factsAsked(facts)
+  if (asked === undefined || asked !== factsAsked(booked.facts ?? "")) return undefined
+  const uncollected = Option.getOrUndefined(readChargeFacts(booked.facts ?? ""))?.uncollected
+  return { cost: booked.amount, uncollected }
+}
 
 /** Not interruptible: the answer has been received, and a charge is never left half made. */
 export const chargeRequest = Effect.fnUntraced(function* ({ hold, receipt }: ChargedRequest, consumption: Consumption) {
@@ -89,13 +108,17 @@ export const chargeRequest = Effect.fnUntraced(function* ({ hold, receipt }: Cha
   const facts = encodeChargeFacts(chargeFacts)
   const { charge, pending } = yield* hold.settle(cost, facts)
   if (hold.isCapped === true) yield* reportUncollected(hold.request, charge)
-  const isOwn = (booked: Charge): boolean => booked.facts === facts
-  if (!isOwn(charge)) receipt.recordEarlierCharge()
-  yield* receipt.file(
-    nowMillis,
-    pending && ((filed) => Effect.map(pending, (booked) => (isOwn(booked) ? filed : withoutCharge(filed))))
-  )
-  return isOwn(charge) ? { usage: metered.usage, cost } : usageOfCharge(charge, metered.usage)
+  const ownPart = (booked: Charge): Collectible | undefined =>
+    booked.facts === facts ? collectible : hold.isCapped === true ? cutCharge(facts, booked) : undefined
+  const own = ownPart(charge)
+  if (own === undefined) receipt.recordEarlierCharge()
+  else if (own !== collectible) receipt.recordCharge({ ...consumption, ...own })
+  const settled = (filed: Receipt) => (booked: Charge) => {
+    const { cost, uncollected } = ownPart(booked) ?? {}
+    return cost === undefined ? withoutCharge(filed) : { ...filed, cost, ...(uncollected && { uncollected }) }
+  }
+  yield* receipt.file(nowMillis, pending && ((filed) => Effect.map(pending, settled(filed))))
+  return own === undefined ? usageOfCharge(charge, metered.usage) : { usage: metered.usage, cost: own.cost }
 }, Effect.uninterruptible)
 
 /** An entry of a version that stored no facts says only the amount. */

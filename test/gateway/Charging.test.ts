@@ -21,13 +21,15 @@ const filedBy: Array<Array<Receipt>> = []
 const charged = Effect.fnUntraced(function* (
   settle: (charge: Charge) => Settled,
   metered: MeteredUsage = consumption.metered,
-  before: Effect.Effect<void> = Effect.void
+  before: Effect.Effect<void> = Effect.void,
+  isCapped = false
 ) {
   const filed: Array<Receipt> = []
   filedBy.push(filed)
   const settled: Array<Charge> = []
   const hold: Hold = {
     ...holdOf(100n).hold,
+    isCapped,
     settle: (amount, facts = "") =>
       Effect.andThen(before, () =>
         Effect.sync(() => {
@@ -96,6 +98,29 @@ describe("The charge of a request", () => {
       const overtaken = yield* charged((asked) => ({ charge: asked, pending: Effect.succeed(charge) }))
       const nothing = { cost: picodollars(0n), outcome: "completed", usage: undefined }
       assert.deepStrictEqual(overtaken.filed.map(summaryOf), [own, nothing])
+    })
+  )
+
+  it.effect("is its own where a hard cap cut it when it was booked, after its hold was swept", () =>
+    Effect.gen(function* () {
+      const cut = ({ facts = "" }: Charge): Charge => ({
+        amount: picodollars(45n),
+        // PostgreSQL puts the members into an order of its own.
+        facts: JSON.stringify({ uncollected: "15", ...JSON.parse(facts) })
+      })
+      const ask = (settle: (charge: Charge) => Settled) => charged(settle, undefined, undefined, true)
+      const booked = { cost: picodollars(45n), uncollected: picodollars(15n), usage }
+      const { filed, told } = yield* ask((asked) => ({ charge: cut(asked) }))
+      assert.deepStrictEqual(told, { usage, cost: picodollars(45n) })
+      assert.lengthOf(filed, 1)
+      assert.deepInclude(filed[0], booked)
+      const late = yield* ask((asked) => ({ charge: asked, pending: Effect.succeed(cut(asked)) }))
+      assert.deepInclude(late.filed.at(-1), booked)
+      const other = yield* earlier
+      const overtaken = yield* ask(() => ({ charge: other }))
+      assert.deepStrictEqual(overtaken.filed.map(summaryOf), [
+        { cost: picodollars(0n), outcome: "completed", usage: undefined }
+      ])
     })
   )
 
