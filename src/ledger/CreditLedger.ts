@@ -2,7 +2,7 @@
  * Prepaid credit. Money is held before a provider is called and settled after it has answered. The rule: a hold that
  * ends without a charge is refunded, whatever the reason.
  */
-import { Context, Deferred, Effect, Layer, type Scope } from "effect"
+import { Context, Deferred, Effect, Layer, Scope } from "effect"
 import type { SecureRandom } from "effect/crypto"
 import { SqlClient, type SqlError } from "effect/sql"
 
@@ -17,7 +17,7 @@ import * as GroupCommit from "./GroupCommit.ts"
 import * as Lease from "./Lease.ts"
 import { amountOutOfRange, holdRefused, type LedgerError, ledgerErrorOf, ledgerUnavailable } from "./LedgerError.ts"
 import { addEntries, bookEntries } from "./MoneySql.ts"
-import { type HardCap, newPendingHold, type PendingSettlement, type ReduceHold } from "./PendingWrite.ts"
+import { type HardCap, newPendingHold, type PendingSettlement, type ReduceHold, type Settled } from "./PendingWrite.ts"
 import * as Sweeper from "./Sweeper.ts"
 
 /** Money set aside for one request. */
@@ -35,13 +35,6 @@ export interface Hold {
    * after about a second, whichever comes first; the charge is retried for as long as the process lives.
    */
   readonly settle: (actual: Picodollars, facts?: string) => Effect.Effect<Settled>
-}
-
-export interface Settled {
-  /** What the request is charged: what was asked for, or the charge of an earlier try of it. */
-  readonly charge: Charge
-  /** Absent once the charge is durable. Until then, it waits for the charge that is booked in the end. */
-  readonly pending?: Effect.Effect<Charge>
 }
 
 export interface HoldOptions {
@@ -106,41 +99,34 @@ export class CreditLedger extends Context.Service<
         return charged && paidHold(heldRequestId(request), charged)
       })
 
-      const hold = Effect.fnUntraced(function* (options: HoldOptions) {
-        const { request, amount } = options
-        const paid = options.mayBeCharged === true ? yield* chargedHold(options) : undefined
-        if (paid !== undefined) return paid
-        if (amount < 0n) return yield* Effect.die(new Error(`A hold cannot be ${amount} picodollars`))
-        if (amount > maximum) return yield* amountOutOfRange()
-        const pending = pendingHoldOf(options)
-        let settlement: PendingSettlement | undefined
-        const end = (charge: Charge | undefined): Effect.Effect<PendingSettlement> =>
-          Effect.suspend(() => {
-            const ended = (settlement ??= writes.settle(settlementOf(pending.row, charge)))
-            return Effect.as(Deferred.await(ended.acknowledged), ended)
-          })
-        // The refund is registered before the hold is taken: wherever the caller is interrupted, closing its scope
-        // releases what was granted.
-        yield* Effect.addFinalizer(() =>
-          Effect.suspend(() =>
-            pending.state === "granted" && settlement === undefined ? Effect.asVoid(end(undefined)) : Effect.void
+      const takeHold = (options: HoldOptions): Effect.Effect<Hold, LedgerError, Scope.Scope> =>
+        Effect.flatMap(Effect.scope, (scope) => {
+          if (options.amount < 0n) return Effect.die(new Error(`A hold cannot be ${options.amount} picodollars`))
+          if (options.amount > maximum) return amountOutOfRange()
+          const pending = pendingHoldOf(options)
+          let settlement: PendingSettlement | undefined
+          const end = (charge: Charge | undefined): Effect.Effect<Settled> =>
+            Effect.suspend(() => {
+              settlement ??= writes.settle(settlementOf(pending.row, charge))
+              const { answered, booked } = settlement
+              return booked === undefined ? Deferred.await(answered) : Effect.succeed(booked)
+            })
+          const refund = Scope.addFinalizerExit(scope, () =>
+            pending.state === "granted" && settlement === undefined ? end(undefined) : Effect.void
           )
-        )
-        const granted = yield* writes.hold(pending)
-        if (!granted) return yield* holdRefused(pending.refusal)
-        const settle = (actual: Picodollars, facts?: string): Effect.Effect<Settled> =>
-          actual < 0n || actual > maximum
-            ? Effect.die(new Error(`A charge cannot be ${actual} picodollars`))
-            : Effect.flatMap(end({ amount: actual, ...(facts !== undefined && { facts }) }), settledOf)
-        const held = pending.row.amount
-        return {
-          request: heldRequestId(request),
-          amount: held,
-          isReduced: held < amount,
-          isCapped: options.hardCap !== undefined,
-          settle
-        } satisfies Hold
-      })
+          // The refund is registered before the hold is taken: wherever the caller is interrupted, closing its scope
+          // releases what was granted.
+          return Effect.flatMap(refund, () =>
+            Effect.flatMap(writes.hold(pending), (granted) =>
+              granted ? Effect.succeed(grantedHold(options, pending.row.amount, end)) : holdRefused(pending.refusal)
+            )
+          )
+        })
+
+      const hold = (options: HoldOptions): Effect.Effect<Hold, LedgerError, Scope.Scope> =>
+        options.mayBeCharged === true
+          ? Effect.flatMap(chargedHold(options), (paid) => (paid ? Effect.succeed(paid) : takeHold(options)))
+          : takeHold(options)
 
       const grant = Effect.fn("CreditLedger.grant")(function* ({ payment, organization, amount }: GrantOptions) {
         if (amount <= 0n || amount > maximum) return yield* amountOutOfRange()
@@ -167,15 +153,20 @@ const paidHold = (request: HeldRequestId, charged: Charge): Hold => {
   return { request, amount: zero, charged, settle: () => settled }
 }
 
-/** Nothing is charged for a hold that was refunded before it was settled. */
-const nothing: Charge = { amount: zero }
-
-const settledOf = ({ booked, row }: PendingSettlement): Effect.Effect<Settled> => {
-  const charge = Effect.map(Deferred.await(booked), (charged) => charged ?? nothing)
-  return Deferred.isDoneUnsafe(booked)
-    ? Effect.map(charge, (charged) => ({ charge: charged }))
-    : Effect.succeed({ charge: row.charge ?? nothing, pending: charge })
-}
+const grantedHold = (
+  { amount, hardCap, request }: HoldOptions,
+  held: Picodollars,
+  end: (charge: Charge) => Effect.Effect<Settled>
+): Hold => ({
+  request: heldRequestId(request),
+  amount: held,
+  isReduced: held < amount,
+  isCapped: hardCap !== undefined,
+  settle: (actual, facts) =>
+    actual < 0n || actual > maximum
+      ? Effect.die(new Error(`A charge cannot be ${actual} picodollars`))
+      : end({ amount: actual, ...(facts !== undefined && { facts }) })
+})
 
 /** How long `grant`, `balance` and the last sweep wait for the database. */
 const databaseTimeout = "5 seconds"

@@ -6,7 +6,7 @@
  * is found by halving the batch, and the other rows are written without it. A charge that it rejects again and again is
  * set aside, where the audit finds it, and its hold is released.
  */
-import { Cause, Clock, type Context, Duration, Effect, Fiber, Metric, Option, Queue, Random } from "effect"
+import { Cause, Clock, type Context, Duration, Effect, Metric, Option, Random } from "effect"
 import type { SqlError } from "effect/sql"
 
 import { repeatInBackground } from "../observability/BackgroundTask.ts"
@@ -15,16 +15,21 @@ import { counterOf, histogramOf, observed } from "../observability/MetricSeries.
 import { metricTable } from "../observability/MetricTable.ts"
 import { Database } from "../sql/Database.ts"
 import { isOutOfRange, isPermanent, isProgramFault, rejectionText } from "../sql/SqlState.ts"
+import { BatchLane, type BatchWriter, statementTimeout } from "./BatchLane.ts"
 import type { SettlementRow } from "./BatchRows.ts"
-import { makeBatchStatement } from "./BatchStatement.ts"
+import { makeBatchStatement, type Written } from "./BatchStatement.ts"
 import type { Charge, FindCharge } from "./Charge.ts"
 import { amountOutOfRange, type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
-import { describeWrite, logUnwritten, type PendingSettlement, type PendingWrite } from "./PendingWrite.ts"
+import {
+  describeWrite,
+  logUnwritten,
+  type PendingHold,
+  type PendingSettlement,
+  type PendingWrite
+} from "./PendingWrite.ts"
 import { PendingWrites, type WriteTimes } from "./PendingWrites.ts"
 import { setChargeAside } from "./RejectedCharges.ts"
 
-/** A batch without an answer after this long counts as failed. */
-const statementTimeout = Duration.seconds(10)
 const firstBackoffMillis = 50
 const maxBackoffMillis = 2_000
 /** How long a settlement that the database rejected waits before it is tried again. */
@@ -36,30 +41,25 @@ const deadlineCheckInterval = Duration.millis(250)
 /** How long a closing queue goes on writing. */
 const drainTimeout = Duration.seconds(10)
 
-const batchSize = histogramOf(metricTable.ledgerBatch)
 const rejectedCharges = counterOf(metricTable.rejectedCharges)
 
 /** Opens the queue for the gateway with this id. Closing the scope first writes what is still queued. */
 export const openGroupCommit = Effect.fnUntraced(function* (gateway: string) {
-  const queue = yield* Queue.unbounded<PendingWrite, Cause.Done>()
-  const writes = new PendingWrites(yield* Clock.Clock, queue, yield* measuredTimes)
+  const clock = yield* Clock.Clock
+  const writes = new PendingWrites(clock, yield* measuredTimes, () => lane.wake())
   yield* observed(metricTable.ledgerQueue, () => writes.size)
   yield* observed(metricTable.openHolds, () => writes.openHolds)
   const setAside = yield* makeSetAside
-  const commit = yield* makeCommit(gateway, writes, setAside)
-  // Every statement leaves the microtask queue, on the embedded engine as well, so this loop lets other fibers run.
-  const worker = yield* writes.take().pipe(
-    Effect.tap((batch) => Metric.update(batchSize, batch.length)),
-    Effect.tap((batch) => commit(batch, 0)),
-    Effect.forever,
-    Effect.forkScoped
-  )
+  const lane = new BatchLane(yield* Effect.context(), clock, writes, yield* makeWriter(gateway, writes, setAside))
   yield* repeatInBackground({
-    run: writes.timeOutCallers,
+    run: Effect.andThen(
+      writes.timeOutCallers,
+      Effect.sync(() => lane.checkDeadline())
+    ),
     every: deadlineCheckInterval,
     failureMessage: "The deadlines of the ledger's callers could not be checked"
   })
-  yield* Effect.addFinalizer(() => drain(writes, worker, setAside))
+  yield* Effect.addFinalizer(() => drain(writes, lane, setAside))
   return writes
 })
 
@@ -105,12 +105,12 @@ const isRejectedCharge = ({ rejections, row }: PendingSettlement): boolean => re
 
 const drain = Effect.fnUntraced(function* (
   writes: PendingWrites,
-  worker: Fiber.Fiber<unknown, Cause.Done>,
+  lane: BatchLane<SqlError.SqlError>,
   setAside: SetAside
 ) {
   writes.close()
-  yield* Fiber.await(worker).pipe(Effect.timeoutOption(drainTimeout))
-  yield* Fiber.interrupt(worker)
+  yield* lane.idle.pipe(Effect.timeoutOption(drainTimeout))
+  yield* lane.stop
   const end = (settlement: PendingSettlement) =>
     isRejectedCharge(settlement)
       ? Effect.flatMap(setAside(settlement), (stored) => (stored ? Effect.void : logUnwritten(settlement)))
@@ -120,8 +120,8 @@ const drain = Effect.fnUntraced(function* (
 
 type BatchFailure = Cause.Cause<SqlError.SqlError | Cause.TimeoutError>
 
-/** The function that writes a batch. It returns once each write has been answered, or put aside to be tried again. */
-const makeCommit = Effect.fnUntraced(function* (gateway: string, writes: PendingWrites, setAside: SetAside) {
+/** How batches are written, and what is done when that fails. */
+const makeWriter = Effect.fnUntraced(function* (gateway: string, writes: PendingWrites, setAside: SetAside) {
   const statement = yield* makeBatchStatement
   const reject = yield* makeReject(writes, setAside)
 
@@ -129,41 +129,51 @@ const makeCommit = Effect.fnUntraced(function* (gateway: string, writes: Pending
    * Grants the holds of a batch whose answer was lost, if they are stored. Sent a second time, they would be weighed
    * against a balance from which they have already been taken.
    */
-  const lookUp = Effect.fnUntraced(function* (batch: ReadonlyArray<PendingWrite>) {
-    const uncertain = batch.filter((write) => write._tag === "Hold").filter((hold) => hold.mayExist)
-    if (uncertain.length === 0) return
+  const lookUp = Effect.fnUntraced(function* (uncertain: ReadonlyArray<PendingHold>) {
     const stored = yield* statement.findHolds(uncertain.map((hold) => hold.row.id))
     for (const hold of uncertain) if (stored.has(hold.row.id)) writes.answerHold(hold)
   })
 
-  const send = Effect.fnUntraced(function* (batch: ReadonlyArray<PendingWrite>) {
-    yield* lookUp(batch)
-    const needed = batch.filter((write) => writes.isStillNeeded(write))
-    const settlements = needed.filter((write) => write._tag === "Settlement")
-    const holds = needed.filter((write) => write._tag === "Hold")
-    const written = yield* statement.write({
-      gateway,
-      settlements: settlements.map((settlement) => settlement.row),
-      holds: holds.map((hold) => hold.row)
-    })
+  const write = (batch: ReadonlyArray<PendingWrite>) => {
+    const settlements = batch.filter((write) => write._tag === "Settlement")
+    const holds = batch.filter((write) => write._tag === "Hold")
     const charges = settlements.filter(({ row }) => row.charge !== undefined).map(({ row }) => row.id)
-    // An id that had a charge keeps it: one of an earlier try, or this one, if the answer to its statement was lost.
-    const earlier = written.booked < charges.length ? yield* statement.findCharges(charges) : undefined
-    for (const settlement of settlements) writes.completeSettlement(settlement, bookedCharge(settlement.row, earlier))
-    for (const [index, hold] of holds.entries()) writes.answerHold(hold, written.refused.get(index))
-  })
+    const answer = (written: Written, earlier?: FindCharge): void => {
+      for (const settlement of settlements) writes.completeSettlement(settlement, bookedCharge(settlement.row, earlier))
+      for (const [index, hold] of holds.entries()) writes.answerHold(hold, written.refused.get(index))
+    }
+    const rows = { settlements: settlements.map(({ row }) => row), holds: holds.map(({ row }) => row) }
+    return Effect.flatMap(statement.write({ gateway, ...rows }), (written) => {
+      // An id that had a charge keeps it: one of an earlier try, or this one, if the answer to its statement was lost.
+      if (written.booked < charges.length)
+        return Effect.map(statement.findCharges(charges), (earlier) => answer(written, earlier))
+      answer(written)
+      return Effect.void
+    })
+  }
 
+  const send: BatchWriter<SqlError.SqlError>["send"] = (batch) => {
+    const uncertain = batch.filter((write) => write._tag === "Hold").filter((hold) => hold.mayExist)
+    return uncertain.length === 0
+      ? write(batch)
+      : Effect.flatMap(lookUp(uncertain), () => write(batch.filter((pending) => writes.isStillNeeded(pending))))
+  }
+
+  const recover = (batch: ReadonlyArray<PendingWrite>, attempt: number, cause: BatchFailure): Effect.Effect<void> => {
+    const [first] = batch
+    if (first === undefined) return Effect.void
+    const rejected = isRejected(cause)
+    if (!rejected) for (const write of batch) if (write._tag === "Hold") write.mayExist = true
+    if (!rejected && !isUnexpected(cause)) return retry(batch, attempt, cause)
+    return batch.length === 1 ? reject(first, cause) : halve(batch)
+  }
+
+  /** Writes a batch that could not be written before. */
   const commit = (pending: ReadonlyArray<PendingWrite>, attempt: number): Effect.Effect<void> =>
     Effect.suspend(() => {
       const batch = pending.filter((write) => writes.isStillNeeded(write))
-      const [first] = batch
-      if (first === undefined) return Effect.void
-      return Effect.catchCause(Effect.timeout(send(batch), statementTimeout), (cause) => {
-        const rejected = isRejected(cause)
-        if (!rejected) for (const write of batch) if (write._tag === "Hold") write.mayExist = true
-        if (!rejected && !isUnexpected(cause)) return retry(batch, attempt, cause)
-        return batch.length === 1 ? reject(first, cause) : halve(batch)
-      })
+      if (batch.length === 0) return Effect.void
+      return Effect.catchCause(Effect.timeout(send(batch), statementTimeout), (cause) => recover(batch, attempt, cause))
     })
 
   const halve = (batch: ReadonlyArray<PendingWrite>): Effect.Effect<void> => {
@@ -179,7 +189,7 @@ const makeCommit = Effect.fnUntraced(function* (gateway: string, writes: Pending
       Effect.flatMap(() => commit(batch, attempt + 1))
     )
 
-  return commit
+  return { send, recover: (batch, cause) => recover(batch, 0, cause) } satisfies BatchWriter<SqlError.SqlError>
 })
 
 /** The function that deals with a write that the database rejected even by itself. */

@@ -49,11 +49,20 @@ export interface PendingSettlement {
   rejections: number
   rejection: string
   /** Done when the settlement is durable, or when its caller has waited for long enough. */
-  readonly acknowledged: Deferred.Deferred<void>
-  /** Done when the settlement is durable, with the charge that is booked. */
-  readonly booked: Deferred.Deferred<Charge | undefined>
+  readonly answered: Deferred.Deferred<Settled>
+  /** Once the settlement is durable: the charge that is booked. */
+  booked: Settled | undefined
+  /** Present if a caller did not wait until it was durable. Then done with the charge that is booked. */
+  late: Deferred.Deferred<Charge> | undefined
   /** When its caller stops waiting, in milliseconds since 1970. */
   readonly deadline: number
+}
+
+export interface Settled {
+  /** What the request is charged: what was asked for, or the charge of an earlier try of it. */
+  readonly charge: Charge
+  /** Absent once the charge is durable. Until then, it waits for the charge that is booked in the end. */
+  readonly pending?: Effect.Effect<Charge>
 }
 
 export type PendingWrite = PendingHold | PendingSettlement

@@ -4,15 +4,22 @@
  * The rule: a hold is either granted to a caller who is still there, or released. A settlement leaves only when it is
  * durable. Every change is made within one step of the event loop, so no fiber sees half of one.
  */
-import { type Cause, type Clock, Deferred, Duration, Effect, Queue } from "effect"
+import { type Clock, Deferred, Duration, Effect } from "effect"
 
 import type { RequestId } from "../domain/Ids.ts"
+import { zero } from "../domain/Money.ts"
 import { type SettlementRow, settlementOf } from "./BatchRows.ts"
 import type { Charge } from "./Charge.ts"
 import type { Refusal } from "./HoldAccounts.ts"
 import { HoldTurns } from "./HoldTurns.ts"
 import { type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
-import { logUnwritten, type PendingHold, type PendingSettlement, type PendingWrite } from "./PendingWrite.ts"
+import {
+  logUnwritten,
+  type PendingHold,
+  type PendingSettlement,
+  type PendingWrite,
+  type Settled
+} from "./PendingWrite.ts"
 
 /** The most writes in one batch. */
 const maxBatch = 500
@@ -27,10 +34,16 @@ export interface WriteTimes {
   readonly settlement: (millis: number) => void
 }
 
+/** Nothing is charged for a hold that was refunded before it was settled. */
+const nothing: Charge = { amount: zero }
+
 export class PendingWrites {
   private readonly clock: Clock.Clock
-  private readonly queue: Queue.Queue<PendingWrite, Cause.Done>
-  private readonly times: WriteTimes | undefined
+  private readonly times: WriteTimes
+  /** Called when something was queued. */
+  private readonly queued: () => void
+  private queue: Array<PendingWrite> = []
+  private isClosed = false
   private queuedHolds = 0
   /** What this process has not ended yet, by request: its open holds and its unwritten settlements. */
   private readonly open = new Map<RequestId, PendingWrite>()
@@ -48,10 +61,10 @@ export class PendingWrites {
     }
   })
 
-  constructor(clock: Clock.Clock, queue: Queue.Queue<PendingWrite, Cause.Done>, times?: WriteTimes) {
+  constructor(clock: Clock.Clock, times: WriteTimes, queued: () => void) {
     this.clock = clock
-    this.queue = queue
     this.times = times
+    this.queued = queued
   }
 
   /** Whether the hold was granted. Interruption is safe: a hold whose caller no longer waits is released. */
@@ -69,19 +82,20 @@ export class PendingWrites {
   /** Queues a settlement. It stays pending until it is durable. */
   settle(row: SettlementRow): PendingSettlement {
     const deadline = this.clock.currentTimeMillisUnsafe() + settlementTimeoutMillis
-    const [acknowledged, booked] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<Charge | undefined>()]
+    const answered = Deferred.makeUnsafe<Settled>()
     const settlement: PendingSettlement = {
       _tag: "Settlement",
       row,
       rejections: 0,
       rejection: "",
-      acknowledged,
-      booked,
+      answered,
+      booked: undefined,
+      late: undefined,
       deadline
     }
     this.open.set(row.id, settlement)
-    if (Queue.offerUnsafe(this.queue, settlement)) this.waitingSettlements.add(settlement)
-    else Deferred.doneUnsafe(settlement.acknowledged, logUnwritten(settlement))
+    if (this.offer(settlement)) this.waitingSettlements.add(settlement)
+    else Deferred.doneUnsafe(answered, Effect.as(logUnwritten(settlement), answeredLate(settlement)))
     return settlement
   }
 
@@ -93,15 +107,16 @@ export class PendingWrites {
 
   /** Queues a settlement again that could not be written. */
   requeue(settlement: PendingSettlement): void {
-    Queue.offerUnsafe(this.queue, settlement)
+    this.offer(settlement)
   }
 
-  /** Waits until something is queued, then takes all of it, up to a batch. Done once the queue is closed and empty. */
-  readonly take = (): Effect.Effect<ReadonlyArray<PendingWrite>, Cause.Done> =>
-    Effect.map(Queue.takeBetween(this.queue, 1, maxBatch), (batch) => {
-      for (const write of batch) if (write._tag === "Hold") this.queuedHolds--
-      return this.turns.isEmpty ? batch : batch.filter((write) => write._tag !== "Hold" || !this.waitsForTurn(write))
-    })
+  /** Takes what is queued, up to a batch. It can be empty because of holds that have to wait for others. */
+  take(): ReadonlyArray<PendingWrite> {
+    const batch = this.queue.length <= maxBatch ? this.queue : this.queue.splice(0, maxBatch)
+    if (batch === this.queue) this.queue = []
+    for (const write of batch) if (write._tag === "Hold") this.queuedHolds--
+    return this.turns.isEmpty ? batch : batch.filter((write) => write._tag !== "Hold" || !this.waitsForTurn(write))
+  }
 
   /** Whether it is still to be written. A hold whose caller has left is not; it is released if it may exist. */
   isStillNeeded(write: PendingWrite): boolean {
@@ -112,7 +127,7 @@ export class PendingWrites {
 
   /** Passes on the database's answer to a hold: granted unless there is a `refusal`. */
   answerHold(hold: PendingHold, refusal?: Refusal): void {
-    this.times?.hold(this.clock.currentTimeMillisUnsafe() - hold.deadline + holdTimeoutMillis)
+    this.times.hold(this.clock.currentTimeMillisUnsafe() - hold.deadline + holdTimeoutMillis)
     if (refusal === undefined && hold.state === "waiting") {
       this.waitingHolds.delete(hold)
       hold.state = "granted"
@@ -136,12 +151,13 @@ export class PendingWrites {
 
   /** A settlement is in the database, which has booked `charge` for its request. */
   completeSettlement(settlement: PendingSettlement, charge: Charge | undefined): void {
-    this.times?.settlement(this.clock.currentTimeMillisUnsafe() - settlement.deadline + settlementTimeoutMillis)
+    this.times.settlement(this.clock.currentTimeMillisUnsafe() - settlement.deadline + settlementTimeoutMillis)
     this.waitingSettlements.delete(settlement)
     this.open.delete(settlement.row.id)
     this.turns.released(settlement.row)
-    Deferred.doneUnsafe(settlement.booked, Effect.succeed(charge))
-    Deferred.doneUnsafe(settlement.acknowledged, Effect.void)
+    settlement.booked = { charge: charge ?? nothing }
+    if (settlement.late !== undefined) Deferred.doneUnsafe(settlement.late, Effect.succeed(settlement.booked.charge))
+    Deferred.doneUnsafe(settlement.answered, Effect.succeed(settlement.booked))
   }
 
   /**
@@ -158,7 +174,7 @@ export class PendingWrites {
     for (const settlement of this.waitingSettlements) {
       if (settlement.deadline > now) break
       this.waitingSettlements.delete(settlement)
-      Deferred.doneUnsafe(settlement.acknowledged, Effect.void)
+      Deferred.doneUnsafe(settlement.answered, Effect.succeed(answeredLate(settlement)))
     }
     this.turns.check()
   })
@@ -170,7 +186,7 @@ export class PendingWrites {
 
   /** Writes that wait for a batch. */
   get size(): number {
-    return Queue.sizeUnsafe(this.queue)
+    return this.queue.length
   }
 
   /** Holds that are granted and not ended. */
@@ -182,7 +198,7 @@ export class PendingWrites {
 
   /** Accepts no further writes; `take` still returns those that are queued. */
   close(): void {
-    Queue.endUnsafe(this.queue)
+    this.isClosed = true
     for (const hold of this.turns.takeAll())
       this.refuseHold(hold, Effect.fail(ledgerUnavailable("the ledger is closed")))
   }
@@ -192,9 +208,17 @@ export class PendingWrites {
     return [...this.open.values()].filter((write) => write._tag === "Settlement")
   }
 
+  /** `false` if the queue is closed. */
+  private offer(write: PendingWrite): boolean {
+    if (this.isClosed) return false
+    this.queue.push(write)
+    this.queued()
+    return true
+  }
+
   /** Queues a hold for the next batch. `false` if the queue is closed. */
   private enqueue(hold: PendingHold): boolean {
-    if (!Queue.offerUnsafe(this.queue, hold)) return false
+    if (!this.offer(hold)) return false
     this.queuedHolds++
     this.waitingHolds.add(hold)
     hold.deadline = this.clock.currentTimeMillisUnsafe() + holdTimeoutMillis
@@ -222,4 +246,10 @@ export class PendingWrites {
     this.open.delete(hold.row.id)
     if (hold.mayExist) this.settle(settlementOf(hold.row, undefined))
   }
+}
+
+/** What its caller is told who does not wait until it is durable. */
+const answeredLate = (settlement: PendingSettlement): Settled => {
+  settlement.late ??= Deferred.makeUnsafe<Charge>()
+  return { charge: settlement.row.charge ?? nothing, pending: Deferred.await(settlement.late) }
 }
