@@ -10,6 +10,7 @@ import { type Picodollars, picodollars, toUsd, zero } from "../domain/Money.ts"
 import type { MeteredUsage, Usage } from "../domain/Usage.ts"
 import type { Charge } from "../ledger/Charge.ts"
 import type { Hold } from "../ledger/CreditLedger.ts"
+import type { Settled } from "../ledger/PendingWrite.ts"
 import { counterOf } from "../observability/MetricSeries.ts"
 import { metricTable } from "../observability/MetricTable.ts"
 import type { ChargeFacts, Receipt, RecordedCharge } from "../receipts/Receipt.ts"
@@ -35,14 +36,18 @@ const implausibleReports = counterOf(metricTable.implausibleUsage)
 const uncollectedCharges = counterOf(metricTable.uncollectedCharges)
 
 /** Where the gateway's own count was charged, the operator has to ask the provider what it will bill. */
-const reportOwnCount = (request: RequestId, { implausible, unreported }: MeteredUsage, facts: ChargeFacts) => {
+const ownCountReport = (
+  request: RequestId,
+  { implausible, unreported }: MeteredUsage,
+  facts: ChargeFacts
+): Effect.Effect<void> | undefined => {
   const { served, usage } = facts
   if (unreported) {
     return Effect.logWarning("A provider reported no usage; it was counted here").pipe(
       Effect.annotateLogs({ request, ...served, usage })
     )
   }
-  if (implausible === undefined) return Effect.void
+  if (implausible === undefined) return undefined
   return Effect.andThen(
     Metric.update(implausibleReports, 1),
     Effect.logError("A provider reported usage that cannot be right; it was counted here").pipe(
@@ -97,29 +102,44 @@ const cutCharge = (facts: string, booked: Charge): Collectible | undefined => {
 }
 
 /** Not interruptible: the answer has been received, and a charge is never left half made. */
-export const chargeRequest = Effect.fnUntraced(function* ({ hold, receipt }: ChargedRequest, consumption: Consumption) {
-  const nowMillis = yield* Clock.currentTimeMillis
+export const chargeRequest = (request: ChargedRequest, consumption: Consumption): Effect.Effect<ChargedUsage> =>
+  Effect.uninterruptible(
+    Clock.clockWith((clock) => settleAndFile(request, consumption, clock.currentTimeMillisUnsafe()))
+  )
+
+const settleAndFile = (
+  { hold, receipt }: ChargedRequest,
+  consumption: Consumption,
+  nowMillis: number
+): Effect.Effect<ChargedUsage> => {
   const { metered } = consumption
   const collectible = collected(hold, consumption.cost)
-  const { cost } = collectible
   receipt.recordCharge({ ...consumption, ...collectible })
   const chargeFacts = receipt.chargeFacts(nowMillis)
-  yield* reportOwnCount(hold.request, metered, chargeFacts)
   const facts = encodeChargeFacts(chargeFacts)
-  const { charge, pending } = yield* hold.settle(cost, facts)
-  if (hold.isCapped === true) yield* reportUncollected(hold.request, charge)
   const ownPart = (booked: Charge): Collectible | undefined =>
     booked.facts === facts ? collectible : hold.isCapped === true ? cutCharge(facts, booked) : undefined
-  const own = ownPart(charge)
-  if (own === undefined) receipt.recordEarlierCharge()
-  else if (own !== collectible) receipt.recordCharge({ ...consumption, ...own })
-  const settled = (filed: Receipt) => (booked: Charge) => {
-    const { cost, uncollected } = ownPart(booked) ?? {}
-    return cost === undefined ? withoutCharge(filed) : { ...filed, cost, ...(uncollected && { uncollected }) }
+  const finalReceipt = (filed: Receipt) => (booked: Charge) => {
+    const own = ownPart(booked)
+    if (own === undefined) return withoutCharge(filed)
+    return { ...filed, cost: own.cost, ...(own.uncollected && { uncollected: own.uncollected }) }
   }
-  yield* receipt.file(nowMillis, pending && ((filed) => Effect.map(pending, settled(filed))))
-  return own === undefined ? usageOfCharge(charge, metered.usage) : { usage: metered.usage, cost: own.cost }
-}, Effect.uninterruptible)
+  const file = ({ charge, pending }: Settled): Effect.Effect<ChargedUsage> => {
+    const own = ownPart(charge)
+    if (own === undefined) receipt.recordEarlierCharge()
+    else if (own !== collectible) receipt.recordCharge({ ...consumption, ...own })
+    const charged = own === undefined ? usageOfCharge(charge, metered.usage) : { usage: metered.usage, cost: own.cost }
+    const final = pending && ((filed: Receipt) => Effect.map(pending, finalReceipt(filed)))
+    return Effect.as(receipt.file(nowMillis, final), charged)
+  }
+  const settled = Effect.flatMap(hold.settle(collectible.cost, facts), (answered) =>
+    hold.isCapped === true
+      ? Effect.andThen(reportUncollected(hold.request, answered.charge), () => file(answered))
+      : file(answered)
+  )
+  const report = ownCountReport(hold.request, metered, chargeFacts)
+  return report === undefined ? settled : Effect.andThen(report, settled)
+}
 
 /** An entry of a version that stored no facts says only the amount. */
 export const usageOfCharge = ({ amount, facts = "" }: Charge, fallback: Usage): ChargedUsage => ({

@@ -10,16 +10,18 @@ import { errorFromLedger } from "./ErrorMapping.ts"
 export const creditHolder =
   (ledger: CreditLedger["Service"], write: LimitedLog) =>
   (...[request]: Parameters<CreditLedger["Service"]["hold"]>) =>
-    ledger.hold(request).pipe(
-      Effect.tapError(({ reason }) =>
-        reason._tag === "InsufficientCredits" || reason._tag === "BudgetExceeded"
-          ? Effect.void
-          : write(
+    Effect.catch(ledger.hold(request), (error) => {
+      const { reason } = error
+      const refused = Effect.fail(errorFromLedger(error))
+      return reason._tag === "InsufficientCredits" || reason._tag === "BudgetExceeded"
+        ? refused
+        : Effect.andThen(
+            write(
               failedRequest(
                 "Credit could not be held",
                 describeFault(reason._tag === "Unavailable" ? reason.cause : reason._tag)
               )
-            )
-      ),
-      Effect.mapError(errorFromLedger)
-    )
+            ),
+            refused
+          )
+    })

@@ -3,7 +3,7 @@
  * the client is told of it, so that it can be asked for right after the answer. Whatever happens to the request, it is
  * filed at the latest when the scope of the request closes. It never holds any text of the conversation.
  */
-import { Cause, Clock, Effect } from "effect"
+import { Cause, Clock, Context, Effect, Scope } from "effect"
 
 import { Catalog } from "../catalog/Catalog.ts"
 import { providerPriceOf } from "../catalog/ChargeRules.ts"
@@ -36,16 +36,17 @@ export interface RequestFacts extends Pick<
 export const receiptOpener = Effect.gen(function* () {
   const { record } = yield* RequestLog
   const { version } = yield* Catalog
-  return Effect.fnUntraced(function* (facts: RequestFacts) {
-    const access = yield* CurrentAccessRecord
-    const receipt = new ReceiptDraft(facts, version, yield* Clock.currentTimeMillis, record, access)
-    yield* Effect.addFinalizer((exit) => {
-      if (receipt.isFiled) return Effect.void
-      if (!leftByClient(exit)) receipt.markBroken()
-      return receipt.fileNow
+  return (facts: RequestFacts): Effect.Effect<ReceiptDraft, never, Scope.Scope> =>
+    Effect.contextWith((context: Context.Context<Scope.Scope>) => {
+      const nowMillis = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
+      const receipt = new ReceiptDraft(facts, version, nowMillis, record, Context.get(context, CurrentAccessRecord))
+      const fileIfOpen = Scope.addFinalizerExit(Context.get(context, Scope.Scope), (exit) => {
+        if (receipt.isFiled) return Effect.void
+        if (!leftByClient(exit)) receipt.markBroken()
+        return receipt.fileNow
+      })
+      return Effect.as(fileIfOpen, receipt)
     })
-    return receipt
-  })
 })
 
 /** Collects the facts of one request in the order in which they become known. */

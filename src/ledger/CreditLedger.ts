@@ -100,7 +100,7 @@ export class CreditLedger extends Context.Service<
       })
 
       const takeHold = (options: HoldOptions): Effect.Effect<Hold, LedgerError, Scope.Scope> =>
-        Effect.flatMap(Effect.scope, (scope) => {
+        Effect.contextWith((context: Context.Context<Scope.Scope>) => {
           if (options.amount < 0n) return Effect.die(new Error(`A hold cannot be ${options.amount} picodollars`))
           if (options.amount > maximum) return amountOutOfRange()
           const pending = pendingHoldOf(options)
@@ -111,7 +111,7 @@ export class CreditLedger extends Context.Service<
               const { answered, booked } = settlement
               return booked === undefined ? Deferred.await(answered) : Effect.succeed(booked)
             })
-          const refund = Scope.addFinalizerExit(scope, () =>
+          const refund = Scope.addFinalizerExit(Context.get(context, Scope.Scope), () =>
             pending.state === "granted" && settlement === undefined ? end(undefined) : Effect.void
           )
           // The refund is registered before the hold is taken: wherever the caller is interrupted, closing its scope

@@ -188,21 +188,25 @@ const makeRecord = Effect.fnUntraced(function* (waiting: WaitingReceipts) {
       Effect.andThen(Fiber.interrupt(fiber))
     )
   )
-  const enqueue = Effect.fnUntraced(function* (receipt: Receipt) {
-    waiting.add(receipt)
-    if (yield* Queue.offer(queue, receipt)) return
-    waiting.remove(receipt)
-    yield* reportLost("The queue is full")
-  })
+  const enqueue = (receipt: Receipt): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      waiting.add(receipt)
+      if (Queue.offerUnsafe(queue, receipt)) return Effect.void
+      waiting.remove(receipt)
+      return reportLost("The queue is full")
+    })
   const scope = yield* Effect.scope
-  return Effect.fnUntraced(function* (receipt: Receipt, final?: Effect.Effect<Receipt>) {
-    if (final === undefined) return yield* enqueue(receipt)
-    waiting.add(receipt)
-    yield* Effect.flatMap(final, enqueue).pipe(
-      Effect.ensuring(Effect.sync(() => waiting.remove(receipt))),
-      Effect.forkIn(scope)
-    )
-  })
+  return (receipt: Receipt, final?: Effect.Effect<Receipt>): Effect.Effect<void> => {
+    if (final === undefined) return enqueue(receipt)
+    return Effect.suspend(() => {
+      waiting.add(receipt)
+      return Effect.flatMap(final, enqueue).pipe(
+        Effect.ensuring(Effect.sync(() => waiting.remove(receipt))),
+        Effect.forkIn(scope),
+        Effect.asVoid
+      )
+    })
+  }
 })
 
 const reportLost = (reason: string): Effect.Effect<void> =>
