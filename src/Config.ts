@@ -9,7 +9,7 @@
 import { Config, ConfigProvider, Duration, Effect, Option, Redacted } from "effect"
 
 import { alertSettings } from "./config/AlertVariables.ts"
-import { ApiKeyText, GatewayUrl, positive, ServiceName, Usd } from "./config/Values.ts"
+import { ApiKeyText, GatewayUrl, positive, ServiceName, Usd, WorkerCount } from "./config/Values.ts"
 import { declaredVariables, explained, type SettingsError, variable } from "./config/Variables.ts"
 import { fromUsd } from "./domain/Money.ts"
 
@@ -23,6 +23,14 @@ const allSettings = Config.all({
   host: variable(
     { name: "HOST", default: "127.0.0.1", meaning: "Address to listen on; `0.0.0.0` in the image." },
     Config.NonEmptyString("HOST").pipe(Config.withDefault("127.0.0.1"))
+  ),
+  workers: variable(
+    {
+      name: "WORKERS",
+      default: "1",
+      meaning: "Processes that share the port, on PostgreSQL: a number, or `auto` for one per core."
+    },
+    Config.schema(WorkerCount, "WORKERS").pipe(Config.withDefault(1))
   ),
   serviceName: variable(
     {

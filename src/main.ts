@@ -32,12 +32,14 @@ import { firstStartLayer } from "./gateway/FirstStart.ts"
 import { TranscribeAudio } from "./gateway/TranscribeAudio.ts"
 import { Deployment, startUpReportLayer } from "./http/Deployment.ts"
 import { Drain } from "./http/edge/Drain.ts"
-import { nodeServerLayer, requireFreeSocket } from "./http/edge/NodeServer.ts"
+import { nodeServerLayer } from "./http/edge/NodeServer.ts"
 import { serverLayer } from "./http/Server.ts"
 import { RecordedAnswers } from "./idempotency/RecordedAnswers.ts"
 import { CreditLedger } from "./ledger/CreditLedger.ts"
 import { Payments } from "./ledger/Payments.ts"
+import { requireFreeSocket } from "./network/FreeSocket.ts"
 import { logFatal } from "./observability/ErrorDescription.ts"
+import { type MakeScrape, Scrape } from "./observability/Scrape.ts"
 import { telemetryLayer } from "./observability/Telemetry.ts"
 import { Dispatch } from "./providers/dispatch/Dispatch.ts"
 import { earlierReceiptsLayer } from "./receipts/EarlierReceipts.ts"
@@ -52,11 +54,11 @@ import { SandboxMode, servedCatalogLayer } from "./sandbox/ServedCatalog.ts"
 import { Database } from "./sql/Database.ts"
 
 /** The whole gateway on `socket`, which opens last, when everything below it is ready. */
-export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.HttpServer, E, R>) =>
+export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.HttpServer, E, R>, announces = true) =>
   // The server. The drain is at the top because it has to begin before the server waits for its open requests.
   Drain.layerBeginOnClose(options)
     .pipe(
-      Layer.provideMerge(startUpReportLayer(options.database)),
+      Layer.provideMerge(announces ? startUpReportLayer(options.database) : Layer.empty),
       Layer.provideMerge(serverLayer(options, socket)),
       Layer.provide(Drain.layer),
       Layer.provide(deployment),
@@ -122,19 +124,37 @@ const deployment = Layer.effect(
   })
 )
 
-const run = Effect.gen(function* () {
-  const options = yield* Effect.tapCause(settings, logFatal)
-  return yield* requireFreeSocket(options).pipe(
-    Effect.andThen(Layer.launch(gateway(options, nodeServerLayer(options)))),
-    Effect.tapCause(logFatal),
-    Effect.onInterrupt(() => Effect.annotateLogs(Effect.logInfo("Tollgate has stopped"), { exitCode: 0 })),
-    Effect.provide(telemetryLayer(options))
-  )
-}).pipe(Effect.provide(ConfigProvider.layer(environment)))
+/** What is different in a process that is one of several of the same gateway. */
+export interface Membership {
+  /** Others listen on the port as well, so that it is not free. */
+  readonly sharesPort: boolean
+  /** Logs where the gateway listens. */
+  readonly announces: boolean
+  /** The annotations of every log line, which are attributes of the process in telemetry. */
+  readonly labels: { readonly [name: string]: string | number }
+  readonly scrape: MakeScrape | undefined
+}
+
+const aloneInGateway: Membership = { sharesPort: false, announces: true, labels: {}, scrape: undefined }
+
+/** The gateway of this process, until it is interrupted. */
+export const run = ({ announces, labels, scrape, sharesPort }: Membership = aloneInGateway) =>
+  Effect.gen(function* () {
+    const options = yield* Effect.tapCause(settings, logFatal)
+    const running = gateway(options, nodeServerLayer(options), announces)
+    return yield* (sharesPort ? Effect.void : requireFreeSocket(options)).pipe(
+      Effect.andThen(
+        Layer.launch(scrape === undefined ? running : Layer.provide(running, Layer.succeed(Scrape, scrape)))
+      ),
+      Effect.tapCause(logFatal),
+      Effect.onInterrupt(() => Effect.annotateLogs(Effect.logInfo("Tollgate has stopped"), { exitCode: 0 })),
+      Effect.provide(telemetryLayer({ ...options, labels }))
+    )
+  }).pipe(Effect.provide(ConfigProvider.layer(environment)))
 
 /** Runs the gateway in this process until it is stopped. */
-export const start = (): void =>
-  NodeRuntime.runMain(run, {
+export const start = (membership?: Membership): void =>
+  NodeRuntime.runMain(run(membership), {
     disableErrorReporting: true,
     // A gateway runs until it is stopped, so an interruption is its normal end and exits with 0.
     teardown: (exit, onExit) => onExit(Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)

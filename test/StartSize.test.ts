@@ -14,7 +14,7 @@ interface Loaded {
 }
 
 /** Loads the gateway in a process of its own, as a start does, and counts. */
-const loaded = (): Loaded => {
+const loaded = (entry: string): Loaded => {
   const script = `
     import { registerHooks } from "node:module"
     const sizes = new Map()
@@ -25,7 +25,7 @@ const loaded = (): Loaded => {
         return module
       }
     })
-    await import("./src/main.ts")
+    await import("./src/${entry}")
     const names = [...sizes.keys()]
     const packages = names.filter((name) => name.includes("/node_modules/")).length
     const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0)
@@ -45,9 +45,18 @@ const loaded = (): Loaded => {
 const limits = { own: 420, packages: 610, bytes: 11_800_000 } as const
 
 it("A start loads no more modules than it needs, and neither the embedded engine nor the reference", () => {
-  const { names, ...sizes } = loaded()
+  const { names, ...sizes } = loaded("main.ts")
   for (const name of ["own", "packages", "bytes"] as const) assert.isAtMost(sizes[name], limits[name], name)
-  for (const part of ["@electric-sql/pglite", "src/http/reference/ReferencePage.ts", "src/cli/"])
+  for (const part of ["@electric-sql/pglite", "src/http/reference/ReferencePage.ts", "src/cli/", "src/workers/"])
+    assert.deepStrictEqual(
+      names.filter((name) => name.includes(part)),
+      []
+    )
+})
+
+it("The primary of several workers loads nothing of the gateway", () => {
+  const { names } = loaded("workers/Primary.ts")
+  for (const part of ["src/main.ts", "src/http/", "src/sql/", "src/ledger/", "@effect/sql-pg"])
     assert.deepStrictEqual(
       names.filter((name) => name.includes(part)),
       []

@@ -36,3 +36,12 @@ export const positive = (name: string): Config.Config<number> =>
 export const GatewayUrl = Schema.String.check(
   Schema.isPattern(/^https?:\/\/[^\s?#@]+$/, { expected: "a URL such as https://gateway.example.com" })
 )
+
+/** Each worker is a process with connections of its own, so that a larger number is a mistake. */
+const mostWorkers = 256
+
+/** How many processes serve: a number, or as many as there are cores. */
+export const WorkerCount = Schema.Union([
+  Schema.Literal("auto"),
+  Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: mostWorkers }))
+])

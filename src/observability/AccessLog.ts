@@ -65,12 +65,12 @@ const longestModelName = 128
  * `Debug`.
  */
 export const logAccess = (record: AccessRecord, end: RequestEnd): Effect.Effect<void> =>
-  Effect.provideService(
+  Effect.updateService(
     end.route?.startsWith("/health/") || end.route === "/metrics"
       ? Effect.logDebug("Request")
       : Effect.logInfo("Request"),
     References.CurrentLogAnnotations,
-    annotationsOf(record, end)
+    (ofProcess) => ({ ...ofProcess, ...annotationsOf(record, end) })
   )
 
 /** The status of the answer, or what stands for it if there was none. */

@@ -208,11 +208,27 @@ const processMetrics = {
   externalMemory: { name: "nodejs_external_memory_bytes", type: "gauge", help: "Memory of buffers, outside the heap." }
 } as const satisfies Record<string, MetricDefinition>
 
+/** They are there when a gateway has several workers. */
+const workerMetrics = {
+  missingWorkers: {
+    name: "tollgate_workers_missing",
+    type: "gauge",
+    help: "Workers that are not in this scrape: they are being started, or did not answer within a second."
+  },
+  workerRestarts: {
+    name: "tollgate_worker_restarts_total",
+    type: "counter",
+    help: "How often a worker was started again because it had ended.",
+    labels: ["worker"]
+  }
+} as const satisfies Record<string, MetricDefinition>
+
 /** Every metric, by what the code calls it. */
 export const metricTable = {
   ...requestMetrics,
   ...providerMetrics,
   ...storageMetrics,
   ...alertMetrics,
-  ...processMetrics
+  ...processMetrics,
+  ...workerMetrics
 }

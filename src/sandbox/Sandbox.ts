@@ -62,6 +62,8 @@ export class Sandbox extends Context.Service<
       NodeHttpServer.layer(() => createServer({ keepAliveTimeout: keepAliveMillis }), {
         host: "127.0.0.1",
         port: 0,
+        // Each process has its own, also where the workers of a gateway share what they listen on.
+        exclusive: true,
         gracefulShutdownTimeout: "1 second"
       })
     )

@@ -12,6 +12,7 @@ import { inject } from "vitest"
 import { FakeProvider } from "../support/fake-provider/FakeProvider.ts"
 import { GatewayProcess } from "../support/GatewayProcess.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
+import { WorkerLog } from "../support/WorkerLog.ts"
 import * as Accounts from "./Accounts.ts"
 import { Jobs, type Scenario } from "./Jobs.ts"
 import { type Observation, observe } from "./Observations.ts"
@@ -43,20 +44,28 @@ const round = async (gateway: GatewayProcess, payer: Accounts.Payer, jobs: Jobs,
   observations.push(...(await Promise.all(running)))
 }
 
-const suite = Effect.fnUntraced(function* (bin: string) {
+/** With several workers, the rounds begin when all of them listen. */
+const suite = Effect.fnUntraced(function* (bin: string, workers: number) {
   const postgres = yield* Effect.acquireRelease(
     Effect.promise(() =>
-      PostgresServer.start(bin, join(inject("scratch"), "shutdown"), { fsync: "off", max_connections: 50 })
+      PostgresServer.start(bin, join(inject("scratch"), `shutdown-${workers}`), { fsync: "off", max_connections: 50 })
     ),
     (server) => Effect.promise(() => server.stop())
   )
   const jobs = new Jobs(40)
-  const environment = { ...(yield* jobs.install), DATABASE_URL: postgres.url, SHUTDOWN_TIMEOUT: "4 seconds" }
+  const environment = {
+    ...(yield* jobs.install),
+    DATABASE_URL: postgres.url,
+    SHUTDOWN_TIMEOUT: "4 seconds",
+    WORKERS: String(workers)
+  }
   const [payer] = yield* Accounts.payers(postgres.url, ["1000"])
   const observations: Array<Observation> = []
   yield* Effect.promise(async () => {
     for (let count = 0; count < rounds; count++) {
       const gateway = new GatewayProcess(await PostgresServer.freePort(), environment)
+      const log = new WorkerLog(gateway)
+      if (workers > 1) await Promise.all(Array.from({ length: workers }, (_, worker) => log.pidOf(worker)))
       if (payer !== undefined) await round(gateway, payer, jobs, observations)
     }
   })
@@ -81,7 +90,13 @@ const bin = PostgresServer.binaries()
 describe.skipIf(bin === undefined)("A gateway that is terminated", () => {
   it.live(
     `finishes what it can, charges for nothing else, and holds nothing, ${rounds} times`,
-    () => suite(bin ?? "").pipe(Effect.scoped, Effect.provide(FakeProvider.layer)),
+    () => suite(bin ?? "", 1).pipe(Effect.scoped, Effect.provide(FakeProvider.layer)),
+    300_000
+  )
+
+  it.live(
+    `does the same with two workers, ${rounds} times`,
+    () => suite(bin ?? "", 2).pipe(Effect.scoped, Effect.provide(FakeProvider.layer)),
     300_000
   )
 })

@@ -46,8 +46,10 @@ const arrows: Record<string, ReadonlyArray<string>> = {
   audit: ["domain", "catalog", "ledger", "receipts", "sql"],
   // Audits and balances are read from the database itself: they work when no gateway runs, and trust none that does.
   cli: [...edge, "config", "http", "audit", "sql"],
-  main: [...edge, "http", "sandbox", "sql"],
-  launch: ["main"]
+  main: [...edge, "http", "network", "sandbox", "sql"],
+  // The primary loads nothing of the gateway; a worker is one.
+  workers: ["Config", "config", "network", "observability", "main"],
+  launch: ["main", "workers"]
 }
 
 /** Single files that a folder may import from a folder that is closed to it. */
@@ -119,7 +121,12 @@ interface Ban {
 }
 const bans: ReadonlyArray<Ban> = [
   { name: "console", instead: "log through Effect", except: realWorld },
-  { name: "process.env", instead: "declare the variable in src/Config.ts", except: ["src/Config.ts", ...realWorld] },
+  {
+    name: "process.env",
+    instead: "declare the variable in src/Config.ts",
+    // What is launched depends on a variable, and nothing may be imported before that is known.
+    except: ["src/Config.ts", "src/launch.ts", ...realWorld]
+  },
   { name: "Date.now", instead: "take the time from Clock", except: realWorld },
   { name: "new Date", instead: "take the time from Clock or DateTime", except: realWorld },
   { name: "performance.now", instead: "take the time from Clock", except: realWorld },

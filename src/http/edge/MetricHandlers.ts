@@ -1,5 +1,5 @@
 /**
- * `GET /metrics`: the metrics of this process in the text format of Prometheus. They hold no data of a tenant, so they
+ * `GET /metrics`: the metrics of this gateway in the text format of Prometheus. They hold no data of a tenant, so they
  * are open to whoever reaches the port unless `METRICS_KEY` is set; with `METRICS=false` there are none.
  */
 import { createHash, timingSafeEqual } from "node:crypto"
@@ -16,6 +16,7 @@ import { Catalog } from "../../catalog/Catalog.ts"
 import { observed } from "../../observability/MetricSeries.ts"
 import { metricTable } from "../../observability/MetricTable.ts"
 import { processMetricsLayer } from "../../observability/ProcessMetrics.ts"
+import { Scrape } from "../../observability/Scrape.ts"
 import { Drain } from "./Drain.ts"
 
 export interface MetricOptions {
@@ -34,6 +35,7 @@ export const metricHandlersLayer = ({ metrics: { areServed, key } }: MetricOptio
       yield* Layer.build(processMetricsLayer({ catalog: version }))
       yield* observed(metricTable.openRequests, () => requests.open)
       const context = yield* Effect.context<never>()
+      const scrape = yield* (yield* Scrape)(() => PrometheusMetrics.formatUnsafe(context))
       const wanted = Option.map(key, (text) => digestOf(`Bearer ${Redacted.value(text)}`))
       const mayRead = (authorization: string | undefined): boolean =>
         Option.match(wanted, {
@@ -47,8 +49,7 @@ export const metricHandlersLayer = ({ metrics: { areServed, key } }: MetricOptio
             Unauthorized.of("Missing or invalid key; set METRICS_KEY as the bearer token of the scrape")
           )
         }
-        const text = PrometheusMetrics.formatUnsafe(context)
-        return Effect.succeed(HttpServerResponse.text(text, { contentType: expositionType }))
+        return Effect.map(scrape, (text) => HttpServerResponse.text(text, { contentType: expositionType }))
       })
     })
   )

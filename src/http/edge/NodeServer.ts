@@ -3,11 +3,10 @@
  * not HTTP, headers beyond Node's limit, and a request that does not arrive in time.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http"
-import { createServer as createProbe } from "node:net"
 import type { Duplex } from "node:stream"
 
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Data, type Duration, Effect, Layer } from "effect"
+import { type Duration, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 
 import { type ErrorCode, errorTable } from "../../api/ErrorTable.ts"
@@ -43,38 +42,6 @@ export const nodeServerLayer = ({ host, port, shutdownTimeout }: ListenOptions) 
       })
     )
   )
-
-/** A socket that cannot be listened on. `message` names the variable to change. */
-export class ListenError extends Data.TaggedError("ListenError")<{ readonly message: string }> {}
-
-/**
- * Fails if nothing can listen on the socket, before anything else is opened or made. The socket is free again
- * afterwards: the server takes it when everything else is ready.
- */
-export const requireFreeSocket = ({ host, port }: Pick<ListenOptions, "host" | "port">) =>
-  Effect.callback<void, ListenError>((resume) => {
-    // A client that connects in this moment must not hold the start up: it sees what a closed port would show it.
-    const probe = createProbe((connection) => connection.resetAndDestroy())
-    probe.once("error", (error: NodeJS.ErrnoException) =>
-      resume(Effect.fail(new ListenError({ message: listenFault(error, host, port) })))
-    )
-    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resume(Effect.void)))
-  })
-
-const listenFault = ({ code, message }: NodeJS.ErrnoException, host: string, port: number): string => {
-  switch (code) {
-    case "EADDRINUSE":
-      return `PORT: ${port} on ${host} is in use. Stop the process that listens there, or set PORT to a free port`
-    case "EACCES":
-      return `PORT: this user may not listen on ${port}. Set PORT to 1024 or more`
-    case "EADDRNOTAVAIL":
-    case "ENOTFOUND":
-    case "EAI_AGAIN":
-      return `HOST: ${host} is no address of this machine. Set HOST to one, such as 127.0.0.1 or 0.0.0.0`
-    default:
-      return `PORT, HOST: cannot listen on ${host}:${port}: ${message}`
-  }
-}
 
 /**
  * Node's own limits, in milliseconds. Those of `RequestBodies` come first for every body that is read, so the limit on

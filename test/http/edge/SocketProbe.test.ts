@@ -3,7 +3,7 @@ import { createServer } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 
-import { requireFreeSocket } from "../../../src/http/edge/NodeServer.ts"
+import { requireFreeSocket } from "../../../src/network/FreeSocket.ts"
 
 const host = "127.0.0.1"
 
