@@ -1,6 +1,6 @@
 /**
- * The time limits of all calls in flight, watched by one timer. A call that begins, moves its deadline and ends costs a
- * few assignments; a fiber or a timer of its own would cost as much as the rest of the call. The timer is a sleep of
+ * The time limits of all calls and streams in flight, watched by one timer. One that begins, moves and ends costs a few
+ * assignments; a fiber or a timer of its own would cost as much as the rest of a call. The timer is a sleep of
  * Effect's clock, so that a test clock moves it.
  *
  * Deadlines are noticed up to a step late, and never early.
