@@ -1,7 +1,7 @@
 /** A hold or a settlement on its way to the database, and who waits for it. */
-import { type Deferred, Effect } from "effect"
+import { Deferred, Effect } from "effect"
 
-import type { Picodollars } from "../domain/Money.ts"
+import { type Picodollars, zero } from "../domain/Money.ts"
 import type { HoldRow, SettlementRow } from "./BatchRows.ts"
 import type { Charge } from "./Charge.ts"
 import type { Refusal } from "./HoldAccounts.ts"
@@ -80,6 +80,15 @@ export const newPendingHold = (row: HoldRow, reduce?: ReduceHold, hardCap?: Hard
   deadline: 0,
   answer: () => {}
 })
+
+/** Nothing is charged for a hold that was refunded before it was settled. */
+export const noCharge: Charge = { amount: zero }
+
+/** The answer to a caller who does not wait until the settlement is durable. */
+export const answeredLate = (settlement: PendingSettlement): Settled => {
+  settlement.late ??= Deferred.makeUnsafe<Charge>()
+  return { charge: settlement.row.charge ?? noCharge, pending: Deferred.await(settlement.late) }
+}
 
 /** For log lines: what an operator needs to book a charge by hand. */
 export const describeWrite = (write: PendingWrite) => ({

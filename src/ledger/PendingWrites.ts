@@ -7,14 +7,15 @@
 import { type Clock, Deferred, Duration, Effect } from "effect"
 
 import type { RequestId } from "../domain/Ids.ts"
-import { zero } from "../domain/Money.ts"
 import { type SettlementRow, settlementOf } from "./BatchRows.ts"
 import type { Charge } from "./Charge.ts"
 import type { Refusal } from "./HoldAccounts.ts"
 import { HoldTurns } from "./HoldTurns.ts"
 import { type LedgerError, ledgerUnavailable } from "./LedgerError.ts"
 import {
+  answeredLate,
   logUnwritten,
+  noCharge,
   type PendingHold,
   type PendingSettlement,
   type PendingWrite,
@@ -33,9 +34,6 @@ export interface WriteTimes {
   readonly hold: (millis: number) => void
   readonly settlement: (millis: number) => void
 }
-
-/** Nothing is charged for a hold that was refunded before it was settled. */
-const nothing: Charge = { amount: zero }
 
 export class PendingWrites {
   private readonly clock: Clock.Clock
@@ -155,7 +153,7 @@ export class PendingWrites {
     this.waitingSettlements.delete(settlement)
     this.open.delete(settlement.row.id)
     this.turns.released(settlement.row)
-    settlement.booked = { charge: charge ?? nothing }
+    settlement.booked = { charge: charge ?? noCharge }
     if (settlement.late !== undefined) Deferred.doneUnsafe(settlement.late, Effect.succeed(settlement.booked.charge))
     Deferred.doneUnsafe(settlement.answered, Effect.succeed(settlement.booked))
   }
@@ -246,10 +244,4 @@ export class PendingWrites {
     this.open.delete(hold.row.id)
     if (hold.mayExist) this.settle(settlementOf(hold.row, undefined))
   }
-}
-
-/** What its caller is told who does not wait until it is durable. */
-const answeredLate = (settlement: PendingSettlement): Settled => {
-  settlement.late ??= Deferred.makeUnsafe<Charge>()
-  return { charge: settlement.row.charge ?? nothing, pending: Deferred.await(settlement.late) }
 }
