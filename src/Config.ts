@@ -30,7 +30,10 @@ const allSettings = Config.all({
       default: "1",
       meaning: "Processes that share the port, on PostgreSQL: a number, or `auto` for one per core."
     },
-    Config.schema(WorkerCount, "WORKERS").pipe(Config.withDefault(1))
+    Config.schema(WorkerCount, "WORKERS").pipe(
+      Config.map((text) => (text === "auto" ? text : Number(text))),
+      Config.withDefault(1)
+    )
   ),
   serviceName: variable(
     {

@@ -31,8 +31,8 @@ describe("A malformed variable", () => {
 
   const cases: ReadonlyArray<readonly [name: string, value: string, message: RegExp]> = [
     ["PORT", "abc", /number\. Set it so, or unset it for the default: 8080$/],
-    ["WORKERS", "many", /^WORKERS: Expected .*auto.*: 1$/],
-    ["WORKERS", "0", /^WORKERS: /],
+    ["WORKERS", "many", /auto.*from 1 to 256.*: 1$/],
+    ["WORKERS", "0", /auto.*from 1 to 256/],
     ["PORT", "99999", /between 1 and 65535\. /],
     ["BOOTSTRAP_API_KEY", "x", /a key of 8 to 512 visible ASCII characters.*openssl/],
     ["BOOTSTRAP_API_KEY", "a key with spaces in it", /visible ASCII/],

@@ -41,7 +41,8 @@ export const GatewayUrl = Schema.String.check(
 const mostWorkers = 256
 
 /** How many processes serve: a number, or as many as there are cores. */
-export const WorkerCount = Schema.Union([
-  Schema.Literal("auto"),
-  Schema.NumberFromString.check(Schema.isInt(), Schema.isBetween({ minimum: 1, maximum: mostWorkers }))
-])
+export const WorkerCount = Schema.String.check(
+  Schema.makeFilter((text) => text === "auto" || (/^[1-9]\d{0,2}$/.test(text) && Number(text) <= mostWorkers), {
+    expected: `auto or a number from 1 to ${mostWorkers}`
+  })
+)
