@@ -2,7 +2,9 @@
  * The lane in which the batches of the ledger follow one another: one statement at a time, and the next one as soon as
  * there is something to write. It is plain data and callbacks. What is left of Effect is one fiber for each batch,
  * which the driver's statements need: it starts with the statement and is suspended once, until the answer is there.
- * A fiber that lives on between batches would save that one and cost a suspension each time it waits for writes.
+ * A fiber that lives on between batches would save that one and cost a suspension each time it waits for writes. The
+ * driver takes about 28 operations for a statement, which its batch shares: for a span, the pool, and the semaphore of
+ * the connection.
  */
 import { Cause, type Clock, Context, Duration, Effect, type Exit, type Fiber, Scheduler } from "effect"
 
