@@ -17,6 +17,7 @@ import { findCharges } from "./Charge.ts"
 import { type AccountId, type Funds, noFunds, type Refusal } from "./HoldAccounts.ts"
 import {
   bookEntries,
+  fundsOfRefusals,
   holdLifetime,
   listParameter,
   lockAccounts,
@@ -82,18 +83,7 @@ charged AS (${bookEntries(entries)}
   "SELECT organization_id, -amount, amount FROM taken"
 ])}
 SELECT string_agg(position::text, ',') AS refused, ${booked} AS booked,
-  CASE WHEN count(*) > 0 THEN (
-    SELECT string_agg(concat_ws(' ', organization_id, balance, held), ',') FROM (
-      SELECT organization_id, sum(balance) AS balance, sum(held) AS held FROM (
-        SELECT organization_id, balance, held FROM account
-        UNION ALL
-        SELECT organization_id, balance, held FROM returned
-        UNION ALL
-        SELECT organization_id, -amount, amount FROM taken
-      ) AS parts
-      GROUP BY organization_id
-    ) AS totals
-  ) END AS funds
+  ${fundsOfRefusals}
 FROM turn
 WHERE position > 0 AND NOT coalesce(${isGranted}, false)`
 

@@ -7,7 +7,15 @@
  * the period in which the request came, as long as it lasts. Budgets are locked after the accounts, in order.
  */
 import type { ChargeParts } from "./CappedCharges.ts"
-import { bookEntries, holdLifetime, lockAccounts, releasedChanges, releaseHolds, writeAccounts } from "./MoneySql.ts"
+import {
+  bookEntries,
+  fundsOfRefusals,
+  holdLifetime,
+  lockAccounts,
+  releasedChanges,
+  releaseHolds,
+  writeAccounts
+} from "./MoneySql.ts"
 
 /*
  * Parameters: $1 to $9 as in `BatchStatement`, $10 now, in milliseconds since 1970; $11 the accounts of all holds,
@@ -125,18 +133,7 @@ const grantedHolds = `), budget_settled AS MATERIALIZED (
 
 /** The accounts and budgets that refused holds. */
 const refusals = `
-  CASE WHEN count(*) > 0 THEN (
-    SELECT string_agg(concat_ws(' ', organization_id, balance, held), ',') FROM (
-      SELECT organization_id, sum(balance) AS balance, sum(held) AS held FROM (
-        SELECT organization_id, balance, held FROM account
-        UNION ALL
-        SELECT organization_id, balance, held FROM returned
-        UNION ALL
-        SELECT organization_id, -amount, amount FROM taken
-      ) AS parts
-      GROUP BY organization_id
-    ) AS totals
-  ) END AS funds,
+  ${fundsOfRefusals},
   CASE WHEN count(*) > 0 THEN (
     SELECT json_agg(json_build_object(
       'id', budget_row.id, 'subject', subject, 'period', period, 'timeZone', time_zone, 'amount', amount::text,

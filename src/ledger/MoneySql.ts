@@ -61,6 +61,23 @@ export const writeAccounts = (changes: ReadonlyArray<string>): string => `writte
 )`
 
 /**
+ * The accounts as a statement with `returned` and `taken` leaves them, as text, in a query whose rows are the refused
+ * holds: PostgreSQL computes it only where there is one.
+ */
+export const fundsOfRefusals = `CASE WHEN count(*) > 0 THEN (
+    SELECT string_agg(concat_ws(' ', organization_id, balance, held), ',') FROM (
+      SELECT organization_id, sum(balance) AS balance, sum(held) AS held FROM (
+        SELECT organization_id, balance, held FROM account
+        UNION ALL
+        SELECT organization_id, balance, held FROM returned
+        UNION ALL
+        SELECT organization_id, -amount, amount FROM taken
+      ) AS parts
+      GROUP BY organization_id
+    ) AS totals
+  ) END AS funds`
+
+/**
  * Adds the amounts of `entry`, which are rows of the journal that were just booked, to their accounts, and opens the
  * accounts that are missing. No separate lock is needed: the upsert computes the balance from the row that it locks
  * itself. The sum of balance and held is computed on the way because it must fit into a BIGINT as well, or the holds
