@@ -94,7 +94,9 @@ export class Deliveries extends Context.Service<
 
       const deliverDue = Effect.gen(function* () {
         const rows = yield* claimDue
-        yield* Effect.forEach(rows, deliver, { concurrency: "unbounded", discard: true })
+        // One that fails, because the database does, must not end the others: they would be sent again.
+        const ends = yield* Effect.forEach(rows, (row) => Effect.exit(deliver(row)), { concurrency: "unbounded" })
+        for (const end of ends) yield* end
         return rows.length
       }).pipe(Effect.withSpan("Deliveries.deliverDue"))
 
