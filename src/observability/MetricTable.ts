@@ -209,7 +209,7 @@ const processMetrics = {
 } as const satisfies Record<string, MetricDefinition>
 
 /** They are there when a gateway has several workers. */
-const workerMetrics = {
+export const workerMetrics = {
   missingWorkers: {
     name: "tollgate_workers_missing",
     type: "gauge",

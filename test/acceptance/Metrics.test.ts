@@ -2,7 +2,7 @@
 import { assert } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 
-import { metricTable } from "../../src/observability/MetricTable.ts"
+import { metricTable, workerMetrics } from "../../src/observability/MetricTable.ts"
 import { user } from "../support/Chat.ts"
 import { type Family, parseExposition, sumOf } from "../support/Exposition.ts"
 import { describeGateway, TestGateway } from "../support/TestGateway.ts"
@@ -104,8 +104,10 @@ describeGateway("The metrics", (it) => {
             family.name
           )
       }
+      const ofWorkers = new Set<string>(Object.values(workerMetrics).map(({ name }) => name))
       for (const definition of byName.values())
-        if (!("labels" in definition)) assert.isTrue(families.has(definition.name), definition.name)
+        if (!("labels" in definition))
+          assert.strictEqual(families.has(definition.name), !ofWorkers.has(definition.name), definition.name)
     })
   )
 
