@@ -1,260 +1,190 @@
 /**
  * The whole gateway against a bare `node:http` proxy, `npm run bench -- gateway`. The proxy only parses and encodes
  * what it passes on to the same provider; the gateway authenticates, limits, holds, settles and logs, on a PostgreSQL
- * that flushes every commit. Rounds alternate between the two, and the medians are compared. The ratios can be compared
- * between machines; the absolute figures cannot.
+ * that flushes every commit. The servers take turns, and the medians are compared. The ratios can be compared between
+ * machines, and those of processor time also where others use the machine; the absolute figures cannot.
+ *
+ * The words after `gateway` choose scenarios and peers; see `usage`. `BENCH_JSON` names a file that gets every value.
  */
 import { type ChildProcess, spawn } from "node:child_process"
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { Agent, createServer, request } from "node:http"
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import process from "node:process"
-import { text as readAll } from "node:stream/consumers"
-import { finished } from "node:stream/promises"
 import { setTimeout as pause } from "node:timers/promises"
 
-import { quantile } from "../../tools/router-training/Metrics.ts"
-import * as Fake from "../support/fake-provider/FakeProvider.ts"
 import { GatewayProcess } from "../support/GatewayProcess.ts"
-import { drive } from "../support/HttpDriver.ts"
 import * as PostgresServer from "../support/PostgresServer.ts"
+import { type BenchArguments, readArguments } from "./gateway/BenchArguments.ts"
+import { type Figure, rowOf, summaryOf } from "./gateway/BenchFigures.ts"
+import { BenchLoad, type BenchServer } from "./gateway/BenchLoad.ts"
+import type { Bench, BenchScenario } from "./gateway/BenchScenario.ts"
+import { chatScenarios, plainCall } from "./gateway/ChatScenarios.ts"
+import { organizationScenarios } from "./gateway/ManyOrganizations.ts"
+import { memoryScenarios } from "./gateway/MemoryScenarios.ts"
+import { otherScenarios } from "./gateway/OtherScenarios.ts"
+import { peerGateways } from "./gateway/PeerGateways.ts"
 
+const scenarios: Readonly<Record<string, BenchScenario>> = {
+  ...chatScenarios,
+  ...organizationScenarios,
+  ...otherScenarios,
+  ...memoryScenarios
+}
+const defaults = ["plain", "auto", "stream", "latency"]
 const rounds = Number(process.env["BENCH_ROUNDS"] ?? "5")
-const roundMillis = Number(process.env["BENCH_ROUND_MILLIS"] ?? "4000")
-const warmUpMillis = 2_000
-const callers = 32
-const steadyPerSecond = 200
-const streamedChunks = 1_000
-const chunksAtOnce = 10
 const key = "tg-bench"
-const path = "/v1/chat/completions"
-const json = { "content-type": "application/json" }
+const warmUpRequests = 3_000
+const peerStartMillis = 60_000
 
-const messages = [
-  { role: "system", content: "You are helpful." },
-  { role: "user", content: "Tell me a short greeting for a friendly letter to an old friend from school, please." }
-]
-const kinds = {
-  plain: { model: "gpt-4o-mini", messages },
-  "svc-auto": { reasoning_effort: "none", messages },
-  [`stream of ${streamedChunks}`]: { model: "gpt-4o-mini", stream: true, messages }
-} as const
+const usage = (): string =>
+  [
+    `Usage: npm run bench -- gateway [scenario [count]]... [${Object.keys(peerGateways).join("] [")}]`,
+    `Without a scenario: ${defaults.join(" ")}. With "all", each of them:`,
+    ...Object.entries(scenarios).map(
+      ([name, { count, summary }]) => `  ${name.padEnd(14)} ${summary}${count === undefined ? "" : ` (${count})`}`
+    )
+  ].join("\n")
 
-const greeting = "Hello there, how are you today?"
+const load = new BenchLoad({
+  callers: 32,
+  warmUpMillis: Number(process.env["BENCH_WARM_UP_MILLIS"] ?? "2000"),
+  roundMillis: Number(process.env["BENCH_ROUND_MILLIS"] ?? "4000")
+})
 
-/** A script for the fake provider: answers every request at once, and streams as fast as the connection takes it. */
-const atOnce = (): Fake.Behaviour => {
-  const usage = { prompt_tokens: 30, completion_tokens: 9, total_tokens: 39 }
-  const { end, plain, start } = Fake.answerIn("openai-chat", { usage })
-  const answer = Fake.reply(200, JSON.stringify(plain(greeting)))
-  // Routing may choose a model of another protocol.
-  const inOtherProtocol = Fake.answers(greeting)
-  const some = Fake.openaiChunk({ content: " word" }).repeat(chunksAtOnce)
-  return (response, received) => {
-    if (!received.path.endsWith("/chat/completions")) return inOtherProtocol(response, received)
-    if (!received.text.includes('"stream":true')) return answer(response, received)
-    response.writeHead(200, { "content-type": "text/event-stream" })
-    response.write(Buffer.concat(start))
-    let left = streamedChunks / chunksAtOnce
-    const write = (): void => {
-      if (left-- === 0) return void response.end(Buffer.concat(end))
-      response.write(some)
-      setImmediate(write)
-    }
-    write()
-  }
+/** Everything that a run has started, in the order in which it is ended. */
+const endings: Array<() => unknown> = []
+
+const spawned = (file: string, words: ReadonlyArray<string>, environment?: Readonly<Record<string, string>>) => {
+  // What peers write is of no interest; they have variables of their own, and the servers of the bench have not.
+  const stdio = environment === undefined ? "inherit" : "ignore"
+  const child = spawn(file, words, { stdio, env: { ...process.env, ...environment } })
+  endings.unshift(() => child.kill())
+  return child
 }
 
-/** A proxy that does as little as any proxy can: it parses and encodes what it passes on. */
-const bareProxy = (port: number, to: number): void => {
-  const agent = new Agent({ keepAlive: true, maxSockets: 256 })
-  createServer({ keepAliveTimeout: 600_000 }, async (incoming, response) => {
-    const call = JSON.parse(await readAll(incoming)) as { readonly stream?: boolean }
-    const body = JSON.stringify(call)
-    const headers = { ...json, "content-length": Buffer.byteLength(body) }
-    request({ host: "127.0.0.1", port: to, path, method: "POST", agent, headers }, async (answer) => {
-      if (call.stream !== true) {
-        return void response.writeHead(200, json).end(JSON.stringify(JSON.parse(await readAll(answer))))
-      }
-      response.writeHead(200, { "content-type": "text/event-stream" })
-      let rest = ""
-      for await (const part of answer) {
-        const events = (rest + part.toString()).split("\n\n")
-        rest = events.pop() ?? ""
-        const isDone = (event: string): boolean => event === "data: [DONE]"
-        const encoded = events.map((event) =>
-          isDone(event) ? Fake.openaiDone : Fake.dataEvent(JSON.parse(event.slice("data: ".length)))
-        )
-        response.write(encoded.join(""))
-      }
-      response.end()
+/** Once, and also when the run is interrupted: PostgreSQL would go on without it. */
+const end = async (): Promise<void> => {
+  for (const ending of endings.splice(0)) await ending()
+}
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void end().then(() => process.exit(1)))
+
+const startRole = async (
+  name: string,
+  ...to: ReadonlyArray<number>
+): Promise<BenchServer & { readonly port: number }> => {
+  const port = await PostgresServer.freePort()
+  const script = join(import.meta.dirname, "gateway/BenchProcess.ts")
+  const child = spawned(process.execPath, [script, name, ...[port, ...to].map(String)])
+  return { name, url: `http://127.0.0.1:${port}`, port, pid: child.pid, headers: {} }
+}
+
+/** Whether a peer answers before it ends, and before the time is up. */
+const answersSoon = async (url: string, child: ChildProcess): Promise<boolean> => {
+  for (let waited = 0; waited < peerStartMillis && child.exitCode === null; waited += 250) {
+    const answered = await fetch(url).then(
+      (answer) => answer.arrayBuffer().then(() => true),
+      () => false
+    )
+    if (answered) return true
+    await pause(250)
+  }
+  return false
+}
+
+/** A peer that is installed; otherwise a line that says how it would be. */
+const startPeer = async (name: string, provider: string, directory: string): Promise<BenchServer | undefined> => {
+  const port = await PostgresServer.freePort()
+  const peer = peerGateways[name]
+  const command = peer?.command({ port, provider, directory })
+  if (peer === undefined || command === undefined) {
+    console.log(`${name} is not installed: ${peer?.install}`)
+    return undefined
+  }
+  if (command.config !== undefined) writeFileSync(command.config.path, command.config.text)
+  const child = spawned(command.file, command.arguments, command.environment)
+  const url = `http://127.0.0.1:${port}`
+  if (await answersSoon(url + peer.readyPath, child)) return { name, url, pid: child.pid, headers: command.headers }
+  console.log(`${name} does not start, so it is left out.`)
+  return undefined
+}
+
+const started = async (bin: string, directory: string, { peers }: BenchArguments): Promise<Bench> => {
+  const provider = await startRole("provider")
+  const floor = await startRole("floor", provider.port)
+  const startPostgres = async (name: string): Promise<string> => {
+    const server = await PostgresServer.start(bin, join(directory, name.replaceAll(" ", "-")), { max_connections: 60 })
+    endings.push(server.stop)
+    return server.url
+  }
+  const startGateway: Bench["startGateway"] = async (name, environment) => {
+    const gateway = new GatewayProcess(await PostgresServer.freePort(), {
+      BOOTSTRAP_API_KEY: key,
+      BOOTSTRAP_CREDIT_USD: "100000",
+      RATE_LIMIT_RPM: "100000000",
+      OPENAI_API_KEY: "none",
+      OPENAI_BASE_URL: `${provider.url}/v1`,
+      ...environment
     })
-      .on("error", () => response.destroy())
-      .end(body)
-  }).listen(port, "127.0.0.1")
-}
-
-interface Server {
-  readonly url: string
-  readonly child: ChildProcess
-}
-
-/** Seconds of processor time that a process has used; not a number where there is no `/proc`. */
-const cpuOf = ({ child: { pid } }: Server): number => {
-  const file = `/proc/${pid}/stat`
-  if (!existsSync(file)) return Number.NaN
-  const fields = readFileSync(file, "utf8").split(") ")[1]?.split(" ") ?? []
-  return (Number(fields[11]) + Number(fields[12])) / 100
-}
-
-const agent = new Agent({ keepAlive: true, maxSockets: 1_024 })
-
-/** The bench fails when more than this share of its requests was lost. */
-const lostShareMax = 0.01
-let sent = 0
-/** How often each kind of fault was met: a request that was sent again, or one that was lost in the end. */
-const faults = { sentAgain: new Map<string, number>(), lost: new Map<string, number>() }
-
-const count = (map: Map<string, number>, error: unknown): void => {
-  const message = error instanceof Error ? error.message : String(error)
-  map.set(message, (map.get(message) ?? 0) + 1)
-}
-
-/**
- * Sends one request and gives the milliseconds until its answer was complete; `undefined` for one that was lost. What
- * was charged is of no interest here, so a request may be sent again although it may have arrived.
- */
-const latency = async ({ url }: Server, body: string): Promise<number | undefined> => {
-  sent++
-  try {
-    const startedAt = performance.now()
-    const answer = await drive(url + path, {
-      method: "POST",
-      agent,
-      headers: { ...json, authorization: `Bearer ${key}`, "content-length": String(Buffer.byteLength(body)) },
-      body,
-      isRepeatable: true,
-      onRetry: (reason) => count(faults.sentAgain, reason)
-    })
-    await finished(answer.resume())
-    if (answer.statusCode !== 200) throw new Error(`status ${answer.statusCode}`)
-    return performance.now() - startedAt
-  } catch (error) {
-    return void count(faults.lost, error)
+    endings.unshift(() => gateway.kill())
+    if (!(await gateway.ready)) throw new Error(gateway.output.join(""))
+    const stop = async (): Promise<void> => void (await gateway.kill())
+    return { name, url: gateway.url, pid: gateway.child.pid, headers: { authorization: `Bearer ${key}` }, stop }
   }
+  const database = await startPostgres("postgres")
+  const gateway = await startGateway("gateway", { DATABASE_URL: database })
+  const beside = await Promise.all(peers.map((name) => startPeer(name, provider.url, directory)))
+  const installed = beside.filter((peer) => peer !== undefined)
+  return { gateway, floor, peers: installed, load, rounds, directory, database, startGateway, startPostgres }
 }
 
-const reportFaults = (): void => {
-  const lost = [...faults.lost.values()].reduce((sum, times) => sum + times, 0)
-  console.log({ requests: sent, lost: Object.fromEntries(faults.lost), again: Object.fromEntries(faults.sentAgain) })
-  if (lost <= sent * lostShareMax) return
-  console.error(`${lost} of ${sent} requests were lost: the figures above prove nothing.`)
-  process.exitCode = 1
+const report = (figures: ReadonlyArray<Figure>): void => {
+  console.table(figures.map(rowOf))
+  const file = process.env["BENCH_JSON"]
+  if (file === undefined) return
+  const all = figures.map((figure) => ({ ...figure, ...summaryOf(figure.values) }))
+  writeFileSync(file, `${JSON.stringify({ node: process.version, rounds, ...load.pace, figures: all }, null, 2)}\n`)
 }
 
-/** The throughput under callers that send their next request as soon as they are answered. */
-const throughput = async (server: Server, body: string) => {
-  let [answers, continues] = [0, true]
-  const caller = async (): Promise<void> => {
-    while (continues) {
-      if ((await latency(server, body)) !== undefined) answers++
-    }
-  }
-  const all = Promise.all(Array.from({ length: callers }, caller))
-  await pause(warmUpMillis)
-  const [before, cpu, startedAt] = [answers, cpuOf(server), performance.now()]
-  await pause(roundMillis)
-  const [seconds, answered] = [(performance.now() - startedAt) / 1_000, answers - before]
-  const figures = { perSecond: answered / seconds, cpuMicros: ((cpuOf(server) - cpu) * 1e6) / answered }
-  continues = false
-  await all
-  return figures
-}
-
-/** Latencies at a steady rate, at which requests do not wait for the answers of earlier ones. */
-const steady = async (server: Server, body: string) => {
-  const latencies: Array<Promise<number | undefined>> = []
-  const startedAt = performance.now()
-  for (let sent = 0; sent * 1_000 < steadyPerSecond * roundMillis; sent++) {
-    await pause(Math.max(0, startedAt + (sent * 1_000) / steadyPerSecond - performance.now()))
-    latencies.push(latency(server, body))
-  }
-  const all = (await Promise.all(latencies)).filter((millis) => millis !== undefined)
-  return { p50: quantile(all, 0.5), p99: quantile(all, 0.99) }
-}
-
-const median = (values: ReadonlyArray<number>): number => quantile(values, 0.5)
-
-const compare = async (gateway: Server, proxy: Server): Promise<void> => {
-  const table: Array<object> = []
-  for (const [kind, request] of Object.entries(kinds)) {
-    const body = JSON.stringify(request)
-    const [ratios, cpu]: [Array<number>, Array<number>] = [[], []]
-    const [ofGateway, ofProxy]: [Array<number>, Array<number>] = [[], []]
-    for (let count = 0; count < rounds; count++) {
-      const [a, b] = [await throughput(proxy, body), await throughput(gateway, body)]
-      ratios.push(b.perSecond / a.perSecond)
-      cpu.push(b.cpuMicros / a.cpuMicros)
-      ofGateway.push(b.perSecond)
-      ofProxy.push(a.perSecond)
-    }
-    table.push({
-      kind,
-      "gateway, per second": Math.round(median(ofGateway)),
-      "bare proxy, per second": Math.round(median(ofProxy)),
-      "gateway / proxy": median(ratios).toFixed(2),
-      "processor time, gateway / proxy": median(cpu).toFixed(2)
-    })
-  }
-  console.table(table)
-  const body = JSON.stringify(kinds.plain)
-  const added: Array<{ readonly p50: number; readonly p99: number }> = []
-  for (let count = 0; count < rounds; count++) {
-    const [a, b] = [await steady(proxy, body), await steady(gateway, body)]
-    added.push({ p50: b.p50 - a.p50, p99: b.p99 - a.p99 })
-  }
-  const [p50, p99] = [median(added.map((one) => one.p50)), median(added.map((one) => one.p99))]
-  console.log(`added at ${steadyPerSecond} per second: p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`)
-}
-
-const main = async (): Promise<void> => {
+const main = async (chosen: BenchArguments): Promise<void> => {
   const bin = PostgresServer.binaries()
   if (bin === undefined) return console.error("This benchmark needs the binaries of PostgreSQL (initdb, pg_ctl).")
   const directory = mkdtempSync(join(tmpdir(), "tollgate-bench-"))
   // PostgreSQL may run as another user, who must be able to enter the directory.
   chmodSync(directory, 0o755)
-  const server = await PostgresServer.start(bin, join(directory, "postgres"), { max_connections: 60 })
-  const children: Array<ChildProcess> = []
-  const start = (port: number, ...role: ReadonlyArray<string>): Server => {
-    const child = spawn(process.execPath, [import.meta.filename, ...role], { stdio: "inherit" })
-    children.push(child)
-    return { url: `http://127.0.0.1:${port}`, child }
-  }
+  mkdirSync(join(directory, "embedded"))
+  const figures: Array<Figure> = []
   try {
-    const ports = await Promise.all([PostgresServer.freePort(), PostgresServer.freePort(), PostgresServer.freePort()])
-    const [gatewayPort, proxyPort, providerPort] = ports
-    const provider = start(providerPort, "provider", String(providerPort))
-    const proxy = start(proxyPort, "proxy", String(proxyPort), String(providerPort))
-    const gateway = new GatewayProcess(gatewayPort, {
-      DATABASE_URL: server.url,
-      BOOTSTRAP_API_KEY: key,
-      BOOTSTRAP_CREDIT_USD: "100000",
-      RATE_LIMIT_RPM: "100000000",
-      OPENAI_API_KEY: "none",
-      OPENAI_BASE_URL: `${provider.url}/v1`
-    })
-    children.push(gateway.child)
-    if (await gateway.ready) await compare(gateway, proxy).finally(reportFaults)
-    else console.error(gateway.output.join(""))
+    const bench = await started(bin, directory, chosen)
+    // Otherwise the first scenario would measure code that is not compiled yet.
+    for (const server of [bench.floor, bench.gateway, ...bench.peers])
+      await load.requests(
+        server,
+        () => plainCall,
+        warmUpRequests,
+        () => undefined
+      )
+    for (const { count, name } of chosen.scenarios) {
+      const scenario = scenarios[name]
+      if (scenario === undefined) continue
+      console.log(`${name}: ${scenario.summary}`)
+      figures.push(...(await scenario.run(bench, count ?? scenario.count ?? 1)))
+    }
   } finally {
-    for (const child of children) child.kill()
-    await server.stop()
+    if (figures.length > 0) report(figures)
+    if (!load.report()) process.exitCode = 1
+    await end()
     rmSync(directory, { recursive: true, force: true })
   }
 }
 
-const [role, port, to] = process.argv.slice(2)
-if (role === "provider") (await Fake.FakeServer.start({ port: Number(port), records: false })).script(atOnce())
-else if (role === "proxy") bareProxy(Number(port), Number(to))
-else await main()
+const words = process.argv.slice(3)
+const vocabulary = { scenarios: Object.keys(scenarios), defaults, peers: Object.keys(peerGateways) }
+const chosen = readArguments(words, vocabulary)
+if (typeof chosen !== "string") await main(chosen)
+else {
+  if (words[0] !== "--help") console.error(chosen)
+  console.log(usage())
+  process.exitCode = words[0] === "--help" ? 0 : 2
+}
+process.exit()
