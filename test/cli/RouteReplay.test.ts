@@ -6,7 +6,6 @@ import process from "node:process"
 import { assert } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { TestClock } from "effect/testing"
 import { inject } from "vitest"
 
 import { Catalog, loadReplacementCatalog, servedCatalog } from "../../src/catalog/Catalog.ts"
@@ -21,6 +20,7 @@ import { Database } from "../../src/sql/Database.ts"
 import { features, receiptOf } from "../receipts/receipts.ts"
 import { flatProfile } from "../routing/TestModels.ts"
 import { as, eventually, timeTool, user } from "../support/Chat.ts"
+import { whileTimePasses } from "../support/PassingTime.ts"
 import { describeOnEngines } from "../support/TestDatabase.ts"
 import { describeGateway, TestGateway } from "../support/TestGateway.ts"
 import { tollgate } from "./Tollgate.ts"
@@ -82,9 +82,7 @@ describeOnEngines("tollgate route replay", (suite) => {
         const sql = yield* SqlClient.SqlClient
         for (let number = 0; number < logged; number++) yield* log.record(loggedReceipt(number))
         const stored = sql<{ readonly n: number }>`SELECT count(*)::int AS n FROM logged_request`
-        yield* Effect.repeat(Effect.andThen(TestClock.adjust("100 millis"), stored), {
-          until: ([row]) => row?.n === logged
-        })
+        yield* whileTimePasses(Effect.repeat(stored, { until: ([row]) => row?.n === logged }))
 
         const last = replayJson(yield* replayed(1_001), "v1")
         assert.deepStrictEqual(

@@ -1,10 +1,11 @@
 import { assert } from "@effect/vitest"
-import { Deferred, type Duration, Effect, Exit, Fiber, Latch, Logger, References, Scope } from "effect"
+import { Deferred, Effect, Exit, Fiber, Latch, Logger, References, Scope } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { TestClock } from "effect/testing"
 
 import { maximum } from "../../src/domain/Money.ts"
 import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
+import { realMillis, whileTimePasses } from "../support/PassingTime.ts"
 import { describeOnEngines } from "../support/TestDatabase.ts"
 import {
   assertBooksAgree,
@@ -33,15 +34,6 @@ const losing = (times: number, lost: "answer" | "statement") => {
       return lost === "answer" ? Effect.andThen(statement, connectionLost) : connectionLost
     })
 }
-
-/**
- * Moves the test clock while an effect runs that sleeps between its attempts. No faster than real time unless nothing
- * else is to happen meanwhile, because callers of the ledger wait a few seconds, and a busy database takes longer.
- */
-const whileTimePasses = <A, E, R>(effect: Effect.Effect<A, E, R>, everyFiveMillis: Duration.Input = "5 millis") =>
-  Effect.raceFirst(effect, Effect.forever(Effect.andThen(TestClock.adjust(everyFiveMillis), realMillis(5))))
-
-const realMillis = (millis: number) => Effect.promise(() => new Promise((resolve) => setTimeout(resolve, millis)))
 
 /** Delays every statement until the latch opens. */
 const stalled = (latch: Latch.Latch) => (statement: Statement) => latch.whenOpen(statement)

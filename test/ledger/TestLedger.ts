@@ -11,6 +11,7 @@ import { type Picodollars, picodollars } from "../../src/domain/Money.ts"
 import { CreditLedger } from "../../src/ledger/CreditLedger.ts"
 import { accountMismatches } from "../../src/ledger/LedgerChecks.ts"
 import { Database } from "../../src/sql/Database.ts"
+import { realMillis } from "../support/PassingTime.ts"
 
 export const pico = (amount: bigint | number): Picodollars => picodollars(BigInt(amount))
 export const newRequest = () => requestId(randomUUID())
@@ -87,7 +88,7 @@ export const connectionLost = Effect.fail(
 export const eventually = Effect.fnUntraced(function* <A, E, R>(effect: Effect.Effect<A, E, R>, expected: NoInfer<A>) {
   for (let tries = 0; tries < 12_000; tries++) {
     if (Equal.equals(yield* effect, expected)) return
-    yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 5)))
+    yield* realMillis(5)
   }
   assert.deepStrictEqual(yield* effect, expected)
 })

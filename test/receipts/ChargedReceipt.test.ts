@@ -4,13 +4,13 @@ import { randomUUID } from "node:crypto"
 import { assert } from "@effect/vitest"
 import { Effect, Option } from "effect"
 import { SqlClient } from "effect/sql"
-import { TestClock } from "effect/testing"
 
 import { organizationId, requestId } from "../../src/domain/Ids.ts"
 import { picodollars, zero } from "../../src/domain/Money.ts"
 import type { ChargeFacts, Receipt } from "../../src/receipts/Receipt.ts"
 import { RequestLog } from "../../src/receipts/RequestLog.ts"
 import { encodeChargeFacts } from "../../src/receipts/StoredReceipt.ts"
+import { whileTimePasses } from "../support/PassingTime.ts"
 import { describeOnEngines, whileLocked } from "../support/TestDatabase.ts"
 import { receiptOf } from "./receipts.ts"
 
@@ -41,7 +41,7 @@ const store = Effect.fnUntraced(function* (log: RequestLog["Service"], receipt: 
   const sql = yield* SqlClient.SqlClient
   yield* log.record(receipt)
   const stored = sql`SELECT id FROM logged_request WHERE id = ${receipt.id}`
-  yield* Effect.repeat(Effect.andThen(TestClock.adjust("100 millis"), stored), { while: (rows) => rows.length === 0 })
+  yield* whileTimePasses(Effect.repeat(stored, { while: (rows) => rows.length === 0 }))
 })
 
 /** What a try of the same request leaves that failed. */
