@@ -14,7 +14,8 @@ import { adminHandlersLayer } from "./admin/AdminHandlers.ts"
 import { catalogHandlersLayer } from "./admin/CatalogHandlers.ts"
 import type { WebhookOptions } from "./admin/WebhookHandlers.ts"
 import * as TranscriptionHandlers from "./audio/TranscriptionHandlers.ts"
-import * as ChatHandlers from "./chat/ChatHandlers.ts"
+import { chatHandlersLayer } from "./chat/ChatHandlers.ts"
+import type { CompletionOptions } from "./completion/CompletionHandler.ts"
 import { authorizationLayer } from "./edge/Authorization.ts"
 import * as Edge from "./edge/Edge.ts"
 import { healthHandlersLayer } from "./edge/HealthHandlers.ts"
@@ -24,7 +25,7 @@ import { generationHandlersLayer } from "./generation/GenerationHandlers.ts"
 import { modelHandlersLayer } from "./models/ModelHandlers.ts"
 import { referenceLayer } from "./reference/ReferenceRoutes.ts"
 
-export type ServerOptions = ChatHandlers.ChatOptions &
+export type ServerOptions = CompletionOptions &
   TranscriptionHandlers.TranscriptionOptions &
   AccountOptions &
   MetricOptions &
@@ -40,7 +41,7 @@ const adminRoutesLayer = (options: WebhookOptions) =>
 /** Serves every route on `socket`, which opens once all routes are ready: every connection it accepts is answered. */
 export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<HttpServer.HttpServer, E, R>) => {
   const handlers = Layer.mergeAll(
-    ChatHandlers.chatHandlersLayer(options),
+    chatHandlersLayer(options),
     TranscriptionHandlers.transcriptionHandlersLayer(options),
     modelHandlersLayer(options),
     generationHandlersLayer,

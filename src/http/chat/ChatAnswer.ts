@@ -8,18 +8,10 @@ import type { ReasoningDetail } from "../../domain/Conversation.ts"
 import type { RequestId } from "../../domain/Ids.ts"
 import { type Picodollars, toUsdNumber, zero } from "../../domain/Money.ts"
 import { cacheWriteTokens, none, promptTokens, type Usage } from "../../domain/Usage.ts"
-import type { PlainAnswer, RoutingSummary, StreamedAnswer } from "../../gateway/CompleteChat.ts"
+import type { PlainAnswer, RoutingSummary } from "../../gateway/CompleteChat.ts"
 import type { Delta } from "../../gateway/Meter.ts"
 import type { LastItem } from "../../gateway/Settlement.ts"
-
-/** The members that an answer, or all chunks of one, have in common. */
-export interface Envelope {
-  readonly id: RequestId
-  readonly createdSeconds: number
-  readonly serviceName: string
-  /** `system_fingerprint`: identifies the catalog version. Published clients require a string. */
-  readonly fingerprint: string
-}
+import type { Envelope, StreamHead } from "../completion/ClientProtocol.ts"
 
 /** The `id` of the answer, as the client sees it. */
 export const completionId = (id: RequestId): string => `chatcmpl-${id}`
@@ -131,14 +123,11 @@ export interface ChunkWriter {
 
 /** Ends every stream. */
 export const doneLine = "data: [DONE]\n\n"
-/** A comment of server-sent events: clients skip it, and load balancers see that the connection is alive. */
+/** A comment of server-sent events. */
 export const keepAliveComment = ": keep-alive\n\n"
 
 /** Whatever is the same in all chunks is serialised once, so that a chunk costs one small `JSON.stringify`. */
-export const chunkWriter = (
-  envelope: Envelope,
-  answer: Omit<StreamedAnswer, "items" | "model"> & { readonly model: string }
-): ChunkWriter => {
+export const chunkWriter = (envelope: Envelope, answer: StreamHead): ChunkWriter => {
   const head =
     `data: {"id":${JSON.stringify(completionId(envelope.id))},"object":"chat.completion.chunk",` +
     `"created":${envelope.createdSeconds},"model":${JSON.stringify(answer.model)},` +

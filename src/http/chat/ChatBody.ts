@@ -15,13 +15,12 @@ import {
 import type { JsonObject } from "../../domain/JsonObject.ts"
 import { hasAtMostCharacters } from "../../domain/TextLength.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
+import type { BodyError, RequestContext } from "../completion/ClientProtocol.ts"
 import { parseJsonObject } from "../edge/JsonBody.ts"
 import { isLabel, labelRule, maxCallNameLength, maxEndUserIdLength } from "../edge/RequestLabels.ts"
 import { firstIssue } from "../edge/SchemaIssues.ts"
 import { badCacheControl } from "./CacheControlFromWire.ts"
-import { chatInputOf, type RequestContext } from "./ChatInputFromWire.ts"
-
-export type BodyError = InvalidRequest | InvalidModel | InvalidCallName | InvalidEndUserId | UnsupportedParameter
+import { chatInputOf } from "./ChatInputFromWire.ts"
 
 /** In code points. */
 const maxSessionIdLength = 256

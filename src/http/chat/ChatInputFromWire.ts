@@ -14,18 +14,9 @@ import type {
 } from "../../domain/Conversation.ts"
 import type { ReasoningFields } from "../../domain/Reasoning.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
+import type { RequestContext } from "../completion/ClientProtocol.ts"
 import { isLabel, maxEndUserIdLength } from "../edge/RequestLabels.ts"
 import { cacheControlOf, withMark, withMarkOnLast, type WireCacheControl } from "./CacheControlFromWire.ts"
-
-/** What the meaning of a request depends on beside its body. */
-export interface RequestContext {
-  /** `<service>-auto`, the model name that lets the router choose. */
-  readonly autoModel: string
-  /** The value of the header `x-session-id`. */
-  readonly sessionHeader: string | undefined
-  /** The value of the header `x-end-user-id`. */
-  readonly endUserHeader?: string | undefined
-}
 
 /** Translates a body that the schema has accepted. */
 export const chatInputOf = (wire: Api.ChatCompletionRequest, context: RequestContext): ChatInput => ({

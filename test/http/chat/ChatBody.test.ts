@@ -3,7 +3,7 @@ import { Result } from "effect"
 
 import type { ChatInput } from "../../../src/gateway/ChatCall.ts"
 import * as ChatBody from "../../../src/http/chat/ChatBody.ts"
-import type { RequestContext } from "../../../src/http/chat/ChatInputFromWire.ts"
+import type { RequestContext } from "../../../src/http/completion/ClientProtocol.ts"
 
 type Fields = { readonly [name: string]: unknown }
 

@@ -10,14 +10,17 @@ import { none } from "../../../src/domain/Usage.ts"
 import type { StreamedAnswer } from "../../../src/gateway/CompleteChat.ts"
 import type { Delta } from "../../../src/gateway/Meter.ts"
 import type { LastItem, StreamItems } from "../../../src/gateway/Settlement.ts"
-import * as ChatStream from "../../../src/http/chat/ChatStream.ts"
+import { keepAliveComment } from "../../../src/http/chat/ChatAnswer.ts"
+import { chatEncoder } from "../../../src/http/chat/ChatCompletions.ts"
+import * as AnswerStream from "../../../src/http/completion/AnswerStream.ts"
+import type { Envelope, StreamHead } from "../../../src/http/completion/ClientProtocol.ts"
 import type { RecordableStream } from "../../../src/idempotency/Recording.ts"
 import { makeDeadlines } from "../../../src/timing/Deadlines.ts"
 import { drainSignalOf, packetsOfItems } from "../../support/Packets.ts"
 
 type StreamItem = Delta | LastItem
 
-interface Options extends Omit<ChatStream.StreamOptions, "deadlines" | "drainSignal"> {
+interface Options extends Omit<AnswerStream.StreamOptions, "deadlines" | "drainSignal"> {
   readonly drainSignal: Effect.Effect<never, InternalError>
 }
 
@@ -27,18 +30,24 @@ const respond = Effect.fnUntraced(function* <R>(
   { drainSignal, ...rest }: Options
 ) {
   const deadlines = yield* makeDeadlines
-  return yield* ChatStream.respond(opening, { ...rest, deadlines, drainSignal: yield* drainSignalOf(drainSignal) })
+  return yield* AnswerStream.respond(opening, { ...rest, deadlines, drainSignal: yield* drainSignalOf(drainSignal) })
 })
 
+const envelope: Envelope = {
+  id: requestId("018f4f6e-0000-7000-8000-000000000001"),
+  createdSeconds: 1,
+  serviceName: "svc",
+  fingerprint: "fp_1"
+}
+
+const encoderOf = (head: StreamHead) => chatEncoder(envelope, head, { keepsLastDetails: false })
+
 const options: Options = {
-  envelope: {
-    id: requestId("018f4f6e-0000-7000-8000-000000000001"),
-    createdSeconds: 1,
-    serviceName: "svc",
-    fingerprint: "fp_1"
-  },
+  serviceName: "svc",
+  keepAlive: keepAliveComment,
   keepAliveEvery: Duration.seconds(10),
-  requested: { model: "", routed: true },
+  encoderOfFailure: () =>
+    encoderOf({ model: "", routing: { routed: true, model: null, latencyMillis: null }, adjustments: [] }),
   drainSignal: Effect.never
 }
 
@@ -57,7 +66,7 @@ const answerOf = (items: StreamItems): StreamedAnswer => ({
 
 const opened = (items: Stream.Stream<StreamItem>) =>
   Effect.map(packetsOfItems(items), (packets) => ({
-    texts: ChatStream.textsOf(answerOf(packets), options.envelope)
+    texts: AnswerStream.textsOf(packets, encoderOf(answerOf(packets)))
   }))
 
 /** A stream of these items, each of them after a silence of so many seconds. */
@@ -99,7 +108,7 @@ const listen = Effect.fnUntraced(function* (response: HttpServerResponse.HttpSer
 
 const failing: ChatError = InternalError.of("all down")
 
-describe("ChatStream", () => {
+describe("AnswerStream", () => {
   it.effect("sends nothing before the first output, and no comment while output keeps coming", () =>
     Effect.gen(function* () {
       const items = paced([0, text("a")], [9, text("b")], [9, text("c")], [9, settled])
@@ -127,7 +136,7 @@ describe("ChatStream", () => {
     Effect.gen(function* () {
       const adjusted = ["temperature=1", "top_p=omitted"]
       const opening = Effect.map(packetsOfItems(Stream.make(text("a"), settled)), (items) => ({
-        texts: ChatStream.textsOf({ ...answerOf(items), adjustments: adjusted }, options.envelope),
+        texts: AnswerStream.textsOf(items, encoderOf({ ...answerOf(items), adjustments: adjusted })),
         adjusted: adjusted.join(", ")
       }))
       for (const [seconds, header] of [

@@ -10,14 +10,15 @@ import { type Array as Arr, Cause, Effect, Exit, type Fiber, type Pull, Scope } 
 
 import type { AnswerTexts, LastText } from "../../idempotency/Recording.ts"
 import type { Deadline, Deadlines } from "../../timing/Deadlines.ts"
-import { keepAliveComment } from "./ChatAnswer.ts"
 
 /** The bytes of the body, or its end. */
 type BodyPull = Pull.Pull<Arr.NonEmptyReadonlyArray<Uint8Array>>
 
 export interface StreamBodyOptions {
   readonly deadlines: Deadlines
-  /** How long a silence may last before the client is sent a comment. */
+  /** What the client is sent during a silence. */
+  readonly keepAlive: string
+  /** How long a silence may last before it is sent. */
   readonly keepAliveMillis: number
   /** The scope of the request. */
   readonly scope: Scope.Scope
@@ -71,7 +72,7 @@ export class StreamBody implements Deadline {
     if (this.isOver) return Cause.done()
     if (this.owesComment) {
       this.owesComment = false
-      return this.send(keepAliveComment)
+      return this.send(this.options.keepAlive)
     }
     if (this.last !== undefined) return this.lastText(this.last)
     const packet = this.texts?.read()
