@@ -3,6 +3,7 @@
  * be called. The sandbox reads them in the last user message and in the prompt of a transcription; the result of a tool
  * may ask for further calls. `directives` documents every form, and the published table is generated from it.
  */
+import { Option, Schema } from "effect"
 
 interface DirectiveDocumentation {
   /** Examples of the directive, as a user writes it. */
@@ -35,8 +36,9 @@ export const directives: ReadonlyArray<DirectiveDocumentation> = [
   { forms: ["[say:some text]"], effect: "Answers, or transcribes, this text and nothing else." },
   {
     forms: ["[call:get_weather]", "[call:a,b]"],
-    effect: "Calls these tools of the request. The result of a tool may contain it too."
-  }
+    effect: "Calls these tools of the request, with examples of arguments. The result of a tool may contain it too."
+  },
+  { forms: ['[call:get_weather {"city":"Bern"}]'], effect: "Calls this tool with these arguments, a JSON object." }
 ]
 
 /** The faults that the sandbox can inject. */
@@ -72,11 +74,18 @@ export interface Fault {
   readonly model: string | undefined
 }
 
+/** A tool to call, by name. Without arguments it gets an example of them. */
+export interface DirectedCall {
+  readonly name: string
+  /** A JSON object as text. */
+  readonly arguments?: string
+}
+
 /** What the directives of a message ask for. */
 export interface Directives {
   readonly faults: ReadonlyArray<Fault>
-  /** The names of the tools to call. */
-  readonly calls: ReadonlyArray<string>
+  /** The tools to call. */
+  readonly calls: ReadonlyArray<DirectedCall>
   /** The text to answer with. */
   readonly text: string | undefined
   /** The message without its directives. */
@@ -84,13 +93,33 @@ export interface Directives {
 }
 
 const pattern = /\[(fault|call|say):([^\][]*)\]/gi
+/**
+ * A call with its arguments, whose strings may contain brackets. What is longer than the bound, or has objects within
+ * objects of objects, is left as text: a message can begin any number of these.
+ */
+const quoted = String.raw`"(?:[^"\\]|\\.){0,2000}"`
+const inner = String.raw`\{(?:[^{}"]|${quoted}){0,2000}\}`
+const callWithArguments = new RegExp(
+  String.raw`\[call:\s*([\w-]{1,64})\s+(\{(?:[^{}"]|${quoted}|${inner}){0,2000}\})\s*\]`,
+  "gis"
+)
+
+const parsedJson = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Unknown))
 
 /** The directives of a message. Unknown faults are ignored. */
-export const parseDirectives = (text: string): Directives => {
+export const parseDirectives = (message: string): Directives => {
+  const calls: Array<DirectedCall> = []
+  const text = message.replaceAll(callWithArguments, (directive, name: string, json: string) => {
+    if (Option.isNone(parsedJson(json))) return directive
+    calls.push({ name, arguments: json })
+    return ""
+  })
   const found = [...text.matchAll(pattern)].map(([, kind = "", body = ""]) => ({ kind: kind.toLowerCase(), body }))
+  for (const { body, kind } of found)
+    if (kind === "call") for (const name of body.split(",")) calls.push({ name: name.trim() })
   return {
     faults: found.flatMap(({ kind, body }) => (kind === "fault" ? faultOf(body.trim().split(/\s+/)) : [])),
-    calls: found.flatMap(({ kind, body }) => (kind === "call" ? body.split(",").map((name) => name.trim()) : [])),
+    calls,
     text: found.find(({ kind }) => kind === "say")?.body.trim(),
     message: text.replaceAll(pattern, "").trim()
   }

@@ -3,7 +3,7 @@
  * directives and the cache: without a clock and without randomness, so the same request gets the same answer.
  */
 import { sandboxDigest } from "./Digest.ts"
-import { type Directives, parseDirectives } from "./Directives.ts"
+import { type DirectedCall, type Directives, parseDirectives } from "./Directives.ts"
 import { schemaExample } from "./SchemaExample.ts"
 import { requestsTranscript, type SimulatedRequest } from "./SimulatedRequest.ts"
 
@@ -131,15 +131,19 @@ const asRequested = ({ responseSchema }: SimulatedRequest, text: string): string
 }
 
 /**
- * The names of the tools to call. After the result of a tool, the directives of the result count and no longer those of
+ * The tools to call. After the result of a tool, the directives of the result count and no longer those of
  * the message, so that a loop ends; a result with directives makes a loop of several turns.
  */
-const calledTools = ({ toolResult }: SimulatedRequest, { calls }: Directives): ReadonlyArray<string> =>
+const calledTools = ({ toolResult }: SimulatedRequest, { calls }: Directives): ReadonlyArray<DirectedCall> =>
   toolResult === undefined ? calls : parseDirectives(toolResult).calls
 
-const toolCallsFor = (request: SimulatedRequest, names: ReadonlyArray<string>): ReadonlyArray<ReplyToolCall> => {
+const toolCallsFor = (
+  request: SimulatedRequest,
+  directed: ReadonlyArray<DirectedCall>
+): ReadonlyArray<ReplyToolCall> => {
   const { tools, toolChoice } = request
-  const named = tools.filter(({ name }) => names.includes(name))
+  const byName = new Map(directed.map((call) => [call.name, call]))
+  const named = tools.filter(({ name }) => byName.has(name))
   const chosen =
     toolChoice === "none"
       ? []
@@ -151,7 +155,7 @@ const toolCallsFor = (request: SimulatedRequest, names: ReadonlyArray<string>): 
   return chosen.slice(0, request.parallelToolCalls ? chosen.length : 1).map(({ name, schema }, index) => ({
     id: sandboxDigest(`${request.promptText}:${index}:${name}`, 24),
     name,
-    arguments: JSON.stringify(schemaExample({ type: "object", ...schema }))
+    arguments: byName.get(name)?.arguments ?? JSON.stringify(schemaExample({ type: "object", ...schema }))
   }))
 }
 

@@ -27,12 +27,24 @@ describe("parseDirectives", () => {
     )
     assert.isUndefined(text)
     assert.strictEqual(parseDirectives("[fault:500 once] [say: Good morning, all. ] hello").text, "Good morning, all.")
-    assert.deepStrictEqual(calls, ["a", "b"])
+    assert.deepStrictEqual(calls, [{ name: "a" }, { name: "b" }])
     assert.deepStrictEqual(
       faults.map(({ name }) => name),
       ["slow"]
     )
     assert.strictEqual(message, "hello   [1] world")
+  })
+
+  it("reads the arguments of a call as they are, and takes nothing else for arguments", () => {
+    const command = '{"cmd":"[ -e x ] || echo \\"}\\" > x", "options": {"dir": "/"}}'
+    const { calls, message } = parseDirectives(`Run [call:shell ${command}] it [call:shell {"cmd"}] [call:b]`)
+    assert.deepStrictEqual(calls, [{ name: "shell", arguments: command }, { name: 'shell {"cmd"}' }, { name: "b" }])
+    assert.strictEqual(message, "Run  it")
+  })
+
+  it("reads a message that begins any number of calls in no time", () => {
+    const text = '[call:a {"'.repeat(100_000)
+    assert.deepStrictEqual(parseDirectives(text).calls, [])
   })
 
   it("has every fault in the documentation", () => {
