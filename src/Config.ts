@@ -9,7 +9,16 @@
 import { Config, ConfigProvider, Duration, Effect, Option, Redacted } from "effect"
 
 import { alertSettings } from "./config/AlertVariables.ts"
-import { ApiKeyText, GatewayUrl, positive, ServiceName, Usd, WorkerCount } from "./config/Values.ts"
+import {
+  ApiKeyText,
+  CorsOrigins,
+  corsOriginsIn,
+  GatewayUrl,
+  positive,
+  ServiceName,
+  Usd,
+  WorkerCount
+} from "./config/Values.ts"
 import { declaredVariables, explained, type SettingsError, variable } from "./config/Variables.ts"
 import { fromUsd } from "./domain/Money.ts"
 
@@ -111,6 +120,17 @@ const allSettings = Config.all({
   maxBodyBytes: variable(
     { name: "MAX_BODY_BYTES", default: "33554432", meaning: "Largest chat request body in bytes." },
     positive("MAX_BODY_BYTES").pipe(Config.withDefault(32 * 1024 * 1024))
+  ),
+  corsOrigins: variable(
+    {
+      name: "CORS_ORIGINS",
+      default: "unset",
+      meaning:
+        "Origins whose pages may call `/v1` from a browser, with commas between them, or `*` for all. Unset: none."
+    },
+    Config.option(Config.schema(CorsOrigins, "CORS_ORIGINS")).pipe(
+      Config.map((text) => Option.getOrUndefined(Option.map(text, corsOriginsIn)))
+    )
   ),
   maxUploads: variable(
     {

@@ -21,6 +21,26 @@ describe("SERVICE_NAME", () => {
   )
 })
 
+describe("CORS_ORIGINS", () => {
+  const read = (env: { readonly [name: string]: string }) =>
+    Config.settings.pipe(
+      Effect.map(({ corsOrigins }) => corsOrigins),
+      Effect.provideService(ConfigProvider.ConfigProvider, ConfigProvider.fromEnv({ env }))
+    )
+
+  it.effect("lists origins, or allows all of them, and none by default", () =>
+    Effect.gen(function* () {
+      const origins = "http://localhost:3000,https://app.example.com, chrome-extension://abcdef"
+      assert.deepStrictEqual(
+        yield* read({ CORS_ORIGINS: origins }),
+        new Set(["http://localhost:3000", "https://app.example.com", "chrome-extension://abcdef"])
+      )
+      assert.strictEqual(yield* read({ CORS_ORIGINS: "*" }), "*")
+      assert.isUndefined(yield* read({}))
+    })
+  )
+})
+
 describe("A malformed variable", () => {
   const faultOf = (env: { readonly [name: string]: string }) =>
     Config.settings.pipe(
@@ -34,6 +54,11 @@ describe("A malformed variable", () => {
     ["WORKERS", "many", /auto.*from 1 to 256.*: 1$/],
     ["WORKERS", "0", /auto.*from 1 to 256/],
     ["PORT", "99999", /between 1 and 65535\. /],
+    ["CORS_ORIGINS", "https://app.example.com/", /without a path/],
+    ["CORS_ORIGINS", "https://App.example.com", /origins such as/],
+    ["CORS_ORIGINS", "https://app.example.com, *", /\* or origins/],
+    ["CORS_ORIGINS", "https://app.example.com:443", /origins such as/],
+    ["CORS_ORIGINS", "gateway.test", /origins such as/],
     ["BOOTSTRAP_API_KEY", "x", /a key of 8 to 512 visible ASCII characters.*openssl/],
     ["BOOTSTRAP_API_KEY", "a key with spaces in it", /visible ASCII/],
     ["SHUTDOWN_TIMEOUT", "soon", /Duration/],

@@ -46,3 +46,25 @@ export const WorkerCount = Schema.String.check(
     expected: `auto or a number from 1 to ${mostWorkers}`
   })
 )
+
+/**
+ * An origin as browsers send it: scheme and host in lower case, the port unless it is the usual one, and nothing behind
+ * it. Extensions and apps have schemes of their own.
+ */
+const isOrigin = (text: string): boolean =>
+  /^https?:/.test(text)
+    ? URL.parse(text)?.origin === text
+    : /^[a-z][a-z0-9+.-]{0,63}:\/\/[^\s/,?#@*]{1,253}$/.test(text)
+
+const originsIn = (text: string): ReadonlyArray<string> => text.split(",").map((origin) => origin.trim())
+
+/** `*`, or the origins of a list. */
+export const CorsOrigins = Schema.String.check(
+  Schema.makeFilter((text) => text.trim() === "*" || originsIn(text).every(isOrigin), {
+    expected: "* or origins such as https://app.example.com with commas between them, without a path"
+  })
+)
+
+/** The origins that the text lists. */
+export const corsOriginsIn = (text: string): "*" | ReadonlySet<string> =>
+  text.trim() === "*" ? "*" : new Set(originsIn(text))

@@ -68,7 +68,8 @@ export const driven = async (url: string, options?: DrivenRequest): Promise<Resp
     for (const value of values) headers.append(name, value)
   // The two declarations of the same class differ in one optional member.
   const body = Readable.toWeb(incoming) as ReadableStream<Uint8Array<ArrayBuffer>>
-  return new Response(body, { status: incoming.statusCode ?? 0, headers })
+  const hasNoBody = incoming.statusCode === 204 || incoming.statusCode === 304
+  return new Response(hasNoBody ? null : body, { status: incoming.statusCode ?? 0, headers })
 }
 
 /** A connection that ended without a byte of an answer, after something was written to it. */

@@ -16,6 +16,7 @@ import { describeCause, failedRequest } from "../../observability/ErrorDescripti
 import { type LimitedLog, makeLimitedLog } from "../../observability/LimitedLog.ts"
 import { makeCountRequest } from "../../observability/RequestMetrics.ts"
 import { Deployment } from "../Deployment.ts"
+import { makeCrossOrigin, type CrossOriginOptions, withCrossOrigin } from "./CrossOrigin.ts"
 import { Drain, shutdownError } from "./Drain.ts"
 import { methodsOf, noSuchRoute, routeOf } from "./UnknownRoutes.ts"
 
@@ -25,7 +26,7 @@ export const CurrentRequestId = Context.Reference<RequestId>("tollgate/http/edge
   defaultValue: () => requestId("00000000-0000-0000-0000-000000000000")
 })
 
-export interface EdgeOptions {
+export interface EdgeOptions extends CrossOriginOptions {
   /** The limit on every body but an upload, which has limits of its own. */
   readonly maxBodyBytes: number
   /** Whether each request gets a line in the log. */
@@ -43,6 +44,7 @@ export const edgeLayer = (options: EdgeOptions) =>
       const write = makeLimitedLog()
       const count = yield* makeCountRequest(new Set<string>((yield* Catalog).known))
       const maxBodySize = ByteSize.bytes(options.maxBodyBytes)
+      const crossOrigin = makeCrossOrigin(options)
 
       /** When the last byte of the answer has been sent, or the client has left. */
       const end = (
@@ -67,16 +69,19 @@ export const edgeLayer = (options: EdgeOptions) =>
         requests.open++
         // The first finalizer of the scope runs last, when the request has been settled.
         yield* Effect.addFinalizer((exit) => end(access, request, exit))
-        const response = yield* httpEffect.pipe(
-          Effect.onInterrupt(() => answerShutdown),
+        const corsHeaders = crossOrigin?.headersFor(request)
+        const preflight = crossOrigin?.preflight(request)
+        const response = yield* (preflight === undefined ? httpEffect : Effect.succeed(preflight)).pipe(
+          Effect.onInterrupt(() => answerShutdown(corsHeaders)),
           Effect.catchCause((cause) => undeclaredError(cause, options, write)),
           Effect.provideContext(aboutRequest(access, maxBodySize))
         )
         access.status = response.status
-        return HttpServerResponse.setHeaders(response, {
+        const identified = HttpServerResponse.setHeaders(response, {
           "x-request-id": id,
           ...(sandbox && { "x-tollgate-sandbox": "true" })
         })
+        return corsHeaders === undefined ? identified : withCrossOrigin(identified, corsHeaders)
       })
     }),
     { global: true }
@@ -96,11 +101,14 @@ const pathOf = ({ url }: HttpServerRequest.HttpServerRequest): string => url.spl
  * The platform would answer a request that outlives the shutdown limit with an empty 503. A request whose client left
  * is interrupted as well, but with another status, and its answer is never read.
  */
-const answerShutdown = HttpEffect.appendPreResponseHandler((_request, response) =>
-  Effect.succeed(response.status === 503 ? errorResponse("internal_error", shutdownError.error.message) : response)
-)
+const answerShutdown = (headers: Readonly<Record<string, string>> | undefined) =>
+  HttpEffect.appendPreResponseHandler((_request, response) =>
+    Effect.succeed(
+      response.status === 503 ? errorResponse("internal_error", shutdownError.error.message, headers) : response
+    )
+  )
 
-const errorResponse = (code: ErrorCode, message: string, headers: Record<string, string> = {}) =>
+const errorResponse = (code: ErrorCode, message: string, headers: Readonly<Record<string, string>> = {}) =>
   HttpServerResponse.jsonUnsafe({ error: { code, message } }, { status: errorTable[code], headers })
 
 const undeclaredError = <E>(
