@@ -28,6 +28,7 @@ import { AdjustCredit } from "./gateway/AdjustCredit.ts"
 import { ChooseTargets } from "./gateway/ChooseTargets.ts"
 import { ChooseTranscriptionTargets } from "./gateway/ChooseTranscriptionTargets.ts"
 import { CompleteChat } from "./gateway/CompleteChat.ts"
+import { EmbedInputs } from "./gateway/EmbedInputs.ts"
 import { firstStartLayer } from "./gateway/FirstStart.ts"
 import { TranscribeAudio } from "./gateway/TranscribeAudio.ts"
 import { Deployment, startUpReportLayer } from "./http/Deployment.ts"
@@ -79,6 +80,7 @@ export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.
     .pipe(
       Layer.provide(CompleteChat.layer(options)),
       Layer.provide(TranscribeAudio.layer),
+      Layer.provide(EmbedInputs.layer(options)),
       Layer.provide(AdjustCredit.layer),
       Layer.provide(ChooseTargets.layer),
       Layer.provide(ChooseTranscriptionTargets.layer(options))

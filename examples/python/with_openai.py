@@ -1,4 +1,4 @@
-"""The `openai` package: a plain answer, a stream and a transcription. Reads TOLLGATE_URL and TOLLGATE_KEY."""
+"""The `openai` package: answers, a stream, a transcription, embeddings. Reads TOLLGATE_URL and TOLLGATE_KEY."""
 
 import os
 
@@ -33,3 +33,8 @@ tone = os.path.join(os.path.dirname(__file__), "..", "audio", "tone.wav")
 with open(tone, "rb") as file:
     transcription = client.audio.transcriptions.create(model="svc-auto", file=file)
 print(transcription.text)
+
+# The package asks for base64 by itself, and makes numbers of it.
+texts = ["How much is the toll?", "Where is the bridge?"]
+embeddings = client.embeddings.create(model="text-embedding-3-small", input=texts)
+print(len(embeddings.data), "vectors of", len(embeddings.data[0].embedding), "numbers,", embeddings.usage.cost, "USD")

@@ -21,6 +21,7 @@ import { Transcription, TranscriptionEvent, TranscriptionRequestBody } from "./A
 import { ChatCompletion, ChatCompletionChunk } from "./ChatCompletion.ts"
 import { ChatCompletionRequest } from "./ChatRequest.ts"
 import { CsvText } from "./CsvAnswer.ts"
+import { EmbeddingRoutes } from "./EmbeddingRoutes.ts"
 import * as Errors from "./Errors.ts"
 import { transcriptionAnswers, transcriptionEvents, transcriptionForms, transcripts } from "./examples/AudioExamples.ts"
 import { chatAnswers, chatChunks, chatRequests } from "./examples/ChatExamples.ts"
@@ -147,7 +148,7 @@ const Models = HttpApiGroup.make("models")
         summary: "List the models",
         description:
           "What can be called, with prices, limits and capabilities. `output_modalities` tells models for chats from " +
-          "models for transcription.",
+          "models for transcription and for embeddings.",
         openaiMethod: "models.list",
         answers: { "application/json": modelLists }
       })
@@ -234,6 +235,7 @@ export const documentPaths = {
 export class Api extends HttpApi.make("tollgate").add(
   Chat,
   Audio,
+  EmbeddingRoutes.middleware(Authorization),
   Models,
   Generations,
   Account,

@@ -31,7 +31,8 @@ export type ErrorCode = keyof typeof errorTable
 /** When each of them is answered, as Markdown for the published table. The compiler refuses a code without an entry. */
 export const errorMeanings: { readonly [Code in ErrorCode]: string } = {
   invalid_request: "The body is malformed, or a field is invalid; the message names the field and the rule.",
-  invalid_model: "The model is neither `svc-auto` nor null nor the id of a model.",
+  invalid_model:
+    "The model is neither `svc-auto` nor null nor the id of a model, or cannot do what the endpoint is for.",
   invalid_call_name: "`call_name` is empty, only white space or longer than 64 characters.",
   invalid_end_user_id:
     "`end_user_id` of a transcription or `x-end-user-id` is empty, only white space or too long (512).",

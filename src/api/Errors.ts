@@ -226,3 +226,17 @@ export type TranscriptionError =
   | IdempotencyConflict
   | RateLimitExceeded
   | InternalError
+
+/** The errors of a request for embeddings after the caller has been authenticated. */
+export type EmbeddingError =
+  | InvalidRequest
+  | InvalidModel
+  | InvalidCallName
+  | InvalidEndUserId
+  | InsufficientCredits
+  | BudgetExceeded
+  | ModelNotAllowed
+  | IdempotencyConflict
+  | RateLimitExceeded
+  | RequestTooLarge
+  | InternalError

@@ -19,7 +19,7 @@ const Prices = Schema.Struct({
  * model has no price of its own, and what any chat model can do, it can do.
  */
 export const ModelFacts = Schema.Struct({
-  kind: Schema.Literals(["chat", "transcription"]),
+  kind: Schema.Literals(["chat", "transcription", "embedding"]),
   routed: Schema.optionalKey(Schema.Literal(true)).annotateKey({
     description: "The gateway chooses a model for each request, and the price is that of the model that answers."
   }),
@@ -33,8 +33,16 @@ export const ModelFacts = Schema.Struct({
   minimum_audio_seconds: Schema.optionalKey(Schema.Finite).annotateKey({
     description: "Shorter audio is billed as if it were this long."
   }),
-  context_window: Schema.optionalKey(Schema.Int),
+  context_window: Schema.optionalKey(Schema.Int).annotateKey({
+    description: "Prompt and output together, in tokens. Of an embedding model, the most tokens of one input."
+  }),
   max_output_tokens: Schema.optionalKey(Schema.Int),
+  dimensions: Schema.optionalKey(Schema.Int).annotateKey({
+    description: "How many numbers the vectors of an embedding model have."
+  }),
+  min_dimensions: Schema.optionalKey(Schema.Int).annotateKey({
+    description: "The fewest that `dimensions` of a request can ask for, where the length can be chosen."
+  }),
   input_modalities: Schema.Array(Schema.Literals(["text", "image", "audio"])),
   tools: Schema.Boolean,
   forced_tool_choice: Schema.Boolean.annotateKey({ description: "`tool_choice` can force a call." }),
@@ -49,8 +57,10 @@ export const ModelFacts = Schema.Struct({
 const Architecture = Schema.Struct({
   modality: Schema.String.annotate({ description: "Such as `text+image->text`." }),
   input_modalities: ModelFacts.fields.input_modalities,
-  output_modalities: Schema.Tuple([Schema.Literals(["text", "transcription"])]).annotate({
-    description: "`text`: a model for chats. `transcription`: a model for `/v1/audio/transcriptions` alone."
+  output_modalities: Schema.Tuple([Schema.Literals(["text", "transcription", "embeddings"])]).annotate({
+    description:
+      "`text`: a model for chats. `transcription`: one for `/v1/audio/transcriptions` alone. `embeddings`: one for " +
+      "`/v1/embeddings` alone."
   })
 })
 
@@ -66,6 +76,7 @@ export const ModelCard = Schema.Struct({
 export const ModelList = Schema.Struct({
   object: Schema.Literal("list"),
   data: Schema.Array(ModelCard).annotate({
-    description: "The routed model first, then the chat models by id, then the transcription models by id."
+    description:
+      "The routed model first, then the chat models by id, then those for transcription, then those for embeddings."
   })
 }).annotate({ identifier: "ModelList" })

@@ -11,15 +11,21 @@ export const IdempotencyHeaders = Schema.Struct({
   })
 })
 
+const endUser = {
+  "x-end-user-id": Schema.optionalKey(Schema.String).annotate({
+    description:
+      "Whom your own service is working for: 1 to 512 characters, kept with the usage. It comes before " +
+      "`metadata.end_user_id` where both are given."
+  })
+}
+
+export const EmbeddingHeaders = Schema.Struct({ ...IdempotencyHeaders.fields, ...endUser })
+
 export const ChatHeaders = Schema.Struct({
   ...IdempotencyHeaders.fields,
   "x-session-id": Schema.optionalKey(Schema.String).annotate({
     examples: ["conversation-4711"],
     description: "At most 256 characters. Stands for `session_id`, which comes before it where both are given."
   }),
-  "x-end-user-id": Schema.optionalKey(Schema.String).annotate({
-    description:
-      "Whom your own service is working for: 1 to 512 characters, kept with the usage. It comes before " +
-      "`metadata.end_user_id` where both are given."
-  })
+  ...endUser
 })

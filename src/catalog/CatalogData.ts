@@ -17,6 +17,7 @@ import {
   type TranscriptionModelEntry
 } from "./CatalogFile.ts"
 import { chargedByCatalog } from "./ChargeRules.ts"
+import { embeddingModelOf } from "./EmbeddingModels.ts"
 import { type EndpointList, endpointsOf, type ProvidersById } from "./EndpointsFromFile.ts"
 import { type Model, perAxis, type Profile } from "./Model.ts"
 import type { Provider } from "./Provider.ts"
@@ -47,6 +48,12 @@ export const mergeCatalogFiles = (files: ReadonlyArray<CatalogFile>): CatalogRes
         const path = `transcription_models[${index}]`
         models.set(entry.id, yield* ofOneKind(models, yield* transcriptionModelOf(entry, path, providers), path))
       }
+      const embedding = yield* distinct("embedding_models", file.embedding_models ?? [])
+      for (const [index, entry] of embedding.entries()) {
+        const path = `embedding_models[${index}]`
+        const model = yield* embeddingModelOf(entry, path, providers, unixSeconds(entry.released))
+        models.set(entry.id, yield* ofOneKind(models, model, path))
+      }
     }
     const charge = files.map((file) => file.charge ?? {}).reduce(mergedCharges, {})
     return { providers, models: yield* chargedByCatalog(models, providers, charge) }
@@ -76,7 +83,7 @@ const distinct = <Entry extends { readonly id: string }>(
   return Result.succeed(entries)
 }
 
-/** `model`, or a fault when a model of the other kind has the same id. */
+/** `model`, or a fault when a model of another kind has the same id. */
 const ofOneKind = (models: ReadonlyMap<string, Model>, model: Model, path: string): CatalogResult<Model> => {
   const earlier = models.get(model.id)
   return earlier === undefined || earlier.kind === model.kind

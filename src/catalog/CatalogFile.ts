@@ -22,7 +22,9 @@ import {
   PriceEntry,
   TokenNumber
 } from "../domain/PriceEntry.ts"
+import { EmbeddingModelEntry } from "./EmbeddingModelFile.ts"
 import { axes, chatProtocolNames, endpointFeatures, modelEfforts, perAxis } from "./Model.ts"
+import { CalendarDate, commonEndpointFields, commonModelFields, PriceSource } from "./ModelFields.ts"
 import { dialectNames } from "./Provider.ts"
 
 /** A catalog that cannot be used. `message` begins with `path`, for example `models[3].endpoints[0].upstream`. */
@@ -38,15 +40,11 @@ export const catalogFault = (path: string, rule: string): CatalogError =>
   new CatalogError({ path, message: path === "" ? rule : `${path}: ${rule}` })
 
 const EndpointEntry = Schema.Struct({
-  provider: Schema.String,
-  upstream: Schema.optionalKey(Schema.NonEmptyString).annotateKey({
-    description: "The model's name at the provider. Default: the model's id."
-  }),
+  ...commonEndpointFields,
   protocol: Schema.optionalKey(Schema.Literals(chatProtocolNames)).annotateKey({
     description: "Default: the provider's."
   }),
   price_usd_per_mtok: PriceEntry,
-  context_window: Schema.optionalKey(TokenNumber).annotateKey({ description: "Where it differs from the model's." }),
   max_output: Schema.optionalKey(TokenNumber).annotateKey({ description: "Where it differs from the model's." }),
   structured_output: Schema.optionalKey(Schema.Boolean).annotateKey({
     description: "It enforces a JSON Schema. Default: the model's."
@@ -65,9 +63,6 @@ const EndpointEntry = Schema.Struct({
 const Level = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1 }))
 const ProfileEntry = Schema.Struct(perAxis(() => Level))
 
-const CalendarDate = Schema.String.check(
-  Schema.isPattern(/^\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?$/, { expected: "YYYY-MM or YYYY-MM-DD" })
-)
 const Tiers = Schema.Array(Schema.Literals(["none", "low", "high"]))
 const ProfileSource = Schema.Struct({ name: Schema.NonEmptyString, date: CalendarDate, tiers: Tiers })
 const ProfileEstimate = Schema.Struct({
@@ -84,12 +79,6 @@ const ReasoningEntry = Schema.Struct({
   efforts: Schema.optionalKey(Schema.Array(Schema.Literals(modelEfforts.filter((effort) => effort !== "none")))),
   budget_tokens: Schema.optionalKey(Schema.Struct({ min: TokenNumber, max: TokenNumber }))
 })
-
-const commonModelFields = {
-  id: Schema.String.check(Schema.isPattern(/^\S{1,128}$/, { expected: "a name without spaces" })),
-  owned_by: Schema.optionalKey(Schema.NonEmptyString).annotateKey({ description: "Default: the first provider." }),
-  released: Schema.optionalKey(CalendarDate)
-}
 
 const ModelEntry = Schema.Struct({
   ...commonModelFields,
@@ -132,8 +121,7 @@ export type ModelEntry = typeof ModelEntry.Type
 
 /** Has exactly one of the two prices, which is checked when the catalog files are merged. */
 const TranscriptionEndpointEntry = Schema.Struct({
-  provider: EndpointEntry.fields.provider,
-  upstream: EndpointEntry.fields.upstream,
+  ...commonEndpointFields,
   price_usd_per_mtok: Schema.optionalKey(PriceEntry).annotateKey({ description: "For a model priced by the token." }),
   price_usd_per_audio_hour: Schema.optionalKey(HourlyRate).annotateKey({
     description: "For a model priced by the hour. 0 for a server that you run yourself."
@@ -141,7 +129,6 @@ const TranscriptionEndpointEntry = Schema.Struct({
   minimum_audio_seconds: Schema.optionalKey(MinimumAudioSeconds).annotateKey({
     description: "Shorter audio is billed as if it were this long. Only with a price by the hour."
   }),
-  context_window: EndpointEntry.fields.context_window,
   max_output: EndpointEntry.fields.max_output
 })
 
@@ -150,9 +137,7 @@ const TranscriptionModelEntry = Schema.Struct({
   context_window: Schema.optionalKey(TokenNumber).annotateKey({ description: "Default: 131072." }),
   max_output: Schema.optionalKey(TokenNumber).annotateKey({ description: "Default: `context_window`." }),
   endpoints: Schema.NonEmptyArray(TranscriptionEndpointEntry).annotateKey({ description: "In order of preference." }),
-  price_source: Schema.optionalKey(Schema.String).annotateKey({
-    description: "The source of the prices, and how they were chosen where sources differ."
-  })
+  price_source: PriceSource
 }).annotate({
   description: "Turns audio into text and does nothing else. Called through OpenAI's transcription protocol."
 })
@@ -200,8 +185,9 @@ export const CatalogFile = Schema.Struct({
   providers: Schema.optionalKey(Schema.Array(ProviderEntry)),
   models: Schema.optionalKey(Schema.Array(ModelEntry)),
   transcription_models: Schema.optionalKey(Schema.Array(TranscriptionModelEntry)).annotateKey({
-    description: "An id belongs to a chat model or to a transcription model, never to both."
-  })
+    description: "An id belongs to a model of one kind, never to two."
+  }),
+  embedding_models: Schema.optionalKey(Schema.Array(EmbeddingModelEntry))
 })
 export type CatalogFile = typeof CatalogFile.Type
 

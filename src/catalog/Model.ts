@@ -43,12 +43,24 @@ export type ChatProtocolName = (typeof chatProtocolNames)[number]
 const transcriptionProtocolNames = ["openai-transcription"] as const
 export type TranscriptionProtocolName = (typeof transcriptionProtocolNames)[number]
 
-const protocolNames = [...chatProtocolNames, ...transcriptionProtocolNames] as const
+/** Protocols for embeddings only. */
+const embeddingProtocolNames = ["openai-embeddings"] as const
+export type EmbeddingProtocolName = (typeof embeddingProtocolNames)[number]
+
+const protocolNames = [...chatProtocolNames, ...transcriptionProtocolNames, ...embeddingProtocolNames] as const
 export type ProtocolName = (typeof protocolNames)[number]
 
-/** True for protocols that cannot carry a conversation. */
+/** True for protocols that can carry a conversation. */
+export const isChat = (name: ProtocolName): name is ChatProtocolName =>
+  chatProtocolNames.some((known) => known === name)
+
+/** True for protocols that turn audio into text and do nothing else. */
 export const isTranscription = (name: ProtocolName): name is TranscriptionProtocolName =>
   transcriptionProtocolNames.some((known) => known === name)
+
+/** True for protocols that turn texts into vectors and do nothing else. */
+export const isEmbedding = (name: ProtocolName): name is EmbeddingProtocolName =>
+  embeddingProtocolNames.some((known) => known === name)
 
 export const modelEfforts = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const
 export type ModelEffort = (typeof modelEfforts)[number]
@@ -61,6 +73,14 @@ export interface ReasoningAbility {
   readonly efforts: ReadonlyArray<Exclude<ModelEffort, "none">>
   /** The limits of its reasoning budget in tokens, for a model that takes one. */
   readonly budgetTokens?: { readonly min: number; readonly max: number }
+}
+
+/** Lengths of vectors. */
+export interface VectorDimensions {
+  /** Unless a request asks for another length; also the greatest. */
+  readonly usual: number
+  /** The smallest that a request can ask for. Absent where the length cannot be chosen. */
+  readonly min?: number
 }
 
 /** What a request may use of an endpoint and may not be able to combine. */
@@ -78,8 +98,9 @@ export interface Endpoint {
   readonly price: Price
   /** What the provider bills, and the rule that `price` comes from; absent where the provider's price is charged. */
   readonly charge?: { readonly providerPrice: Price; readonly rule: ChargeRule }
-  /** Prompt plus output, in tokens. */
+  /** Prompt plus output, in tokens. Of an embedding model, the most tokens of one input. */
   readonly contextWindow: number
+  /** 0 for an embedding model. */
   readonly maxOutputTokens: number
   /** It enforces a JSON Schema itself. Where a schema could only be asked for in words, nothing would guarantee it. */
   readonly structuredOutput: boolean
@@ -91,8 +112,8 @@ export interface Endpoint {
 
 export interface Model {
   readonly id: ModelId
-  /** Only chat models hold conversations. Both kinds transcribe, chat models if they accept audio input. */
-  readonly kind: "chat" | "transcription"
+  /** Only chat models hold conversations. They transcribe as well, if they accept audio input. */
+  readonly kind: "chat" | "transcription" | "embedding"
   /** Unix seconds, for `/v1/models`. */
   readonly created: number
   readonly ownedBy: string
@@ -109,6 +130,10 @@ export interface Model {
   readonly profiles: { readonly [T in ReasoningTier]?: Profile }
   /** Visible output tokens relative to an average model: 1 is average. */
   readonly verbosity: number
+  /** The lengths of the vectors that an embedding model makes, as far as they are known. */
+  readonly dimensions?: VectorDimensions
+  /** Of an embedding model: whether it takes tokens of its own vocabulary in place of texts. */
+  readonly takesTokens?: boolean
   /** In order of preference. Never empty. */
   readonly endpoints: readonly [Endpoint, ...Array<Endpoint>]
 }

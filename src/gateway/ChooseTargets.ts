@@ -137,12 +137,13 @@ export class ChooseTargets extends Context.Service<
   )
 }
 
+/** Where the models are called that hold no conversations. */
+const routesOf = { transcription: "/v1/audio/transcriptions", embedding: "/v1/embeddings" } as const
+
 /** The targets of the model that a request names. */
 const directTargets = Effect.fnUntraced(function* (name: string, { offer, router }: Offered, routing: RoutingRequest) {
   const model = yield* namedModel(offer, name)
-  if (model.kind === "transcription") {
-    return yield* Errors.InvalidModel.of(`model: ${model.id} is for /v1/audio/transcriptions`)
-  }
+  if (model.kind !== "chat") return yield* Errors.InvalidModel.of(`model: ${model.id} is for ${routesOf[model.kind]}`)
   if (routing.allowed?.has(model.id) === false) {
     return yield* Errors.ModelNotAllowed.of(`This API key may not use ${model.id}`)
   }

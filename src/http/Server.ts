@@ -21,6 +21,7 @@ import * as Edge from "./edge/Edge.ts"
 import { healthHandlersLayer } from "./edge/HealthHandlers.ts"
 import { metricHandlersLayer, type MetricOptions } from "./edge/MetricHandlers.ts"
 import { RequestBodies } from "./edge/RequestBodies.ts"
+import { embeddingHandlersLayer } from "./embeddings/EmbeddingHandlers.ts"
 import { generationHandlersLayer } from "./generation/GenerationHandlers.ts"
 import { modelHandlersLayer } from "./models/ModelHandlers.ts"
 import { referenceLayer } from "./reference/ReferenceRoutes.ts"
@@ -43,6 +44,7 @@ export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<Ht
   const handlers = Layer.mergeAll(
     chatHandlersLayer(options),
     TranscriptionHandlers.transcriptionHandlersLayer(options),
+    embeddingHandlersLayer(options),
     modelHandlersLayer(options),
     generationHandlersLayer,
     accountHandlersLayer(options),

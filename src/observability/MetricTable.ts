@@ -38,13 +38,13 @@ const requestMetrics = {
   calls: {
     name: "tollgate_calls_total",
     type: "counter",
-    help: "Chats and transcriptions. outcome: completed, client_left, broken (after first output) or an error code.",
+    help: "Chats, audio, embeddings. outcome: completed, client_left, broken (after first output) or an error code.",
     labels: [...served, "outcome"]
   },
   callDuration: {
     name: "tollgate_call_duration_seconds",
     type: "histogram",
-    help: "From the arrival of a chat or transcription to the last byte of its answer, if a model answered.",
+    help: "From the arrival of such a request to the last byte of its answer, if a model answered.",
     labels: served,
     boundaries: answerSeconds
   },

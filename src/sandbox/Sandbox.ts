@@ -17,6 +17,7 @@ import * as AnthropicMessages from "./protocols/anthropic-messages/Response.ts"
 import * as BedrockConverse from "./protocols/bedrock-converse/Response.ts"
 import * as Gemini from "./protocols/gemini/Response.ts"
 import * as OpenAiChat from "./protocols/openai-chat/Response.ts"
+import * as OpenAiEmbeddings from "./protocols/openai-embeddings/Response.ts"
 import * as OpenAiResponses from "./protocols/openai-responses/Response.ts"
 import * as OpenAiTranscription from "./protocols/openai-transcription/Response.ts"
 import { makeSandboxState, type SandboxState } from "./SandboxState.ts"
@@ -29,7 +30,8 @@ const protocols: Record<ProtocolName, SimulatedProtocol<FrameBytes>> = {
   "anthropic-messages": AnthropicMessages.simulatedProtocol,
   gemini: Gemini.simulatedProtocol,
   "bedrock-converse": BedrockConverse.simulatedProtocol,
-  "openai-transcription": OpenAiTranscription.simulatedProtocol
+  "openai-transcription": OpenAiTranscription.simulatedProtocol,
+  "openai-embeddings": OpenAiEmbeddings.simulatedProtocol
 }
 
 /** The headers in which providers expect the API key. */

@@ -29,6 +29,13 @@ export interface UploadedAudio {
   readonly account: string
 }
 
+/** Vectors that are asked for. */
+export interface RequestedEmbedding {
+  readonly inputs: ReadonlyArray<string> | ReadonlyArray<ReadonlyArray<number>>
+  readonly dimensions: number
+  readonly isBase64: boolean
+}
+
 export interface SimulatedRequest {
   readonly model: string
   readonly stream: boolean
@@ -45,6 +52,8 @@ export interface SimulatedRequest {
   readonly audioCount: number
   /** Set for requests to the transcription endpoint only. */
   readonly recording?: UploadedAudio
+  /** Set for requests to the embeddings endpoint only. */
+  readonly embedding?: RequestedEmbedding
   readonly tools: ReadonlyArray<OfferedTool>
   readonly toolChoice: "auto" | "none" | "required" | { readonly name: string }
   readonly parallelToolCalls: boolean

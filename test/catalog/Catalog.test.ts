@@ -123,6 +123,7 @@ describe("Catalog", () => {
         models.map((model) => String(model.id)),
         [
           "codestral-latest",
+          "mistral-embed",
           "mistral-large-4",
           "mistral-medium-latest",
           "mistral-small-latest",

@@ -99,6 +99,14 @@ export const transcription = z.object({
   usage: transcriptionUsage
 }) satisfies z.ZodType<OpenAI.Audio.Transcription>
 
+/** The `openai` package decodes base64 by itself and leaves numbers as they are, whatever its types call them. */
+export const embeddingList = z.object({
+  object: z.literal("list"),
+  data: z.array(z.object({ object: z.literal("embedding"), index: count, embedding: z.array(z.number()).min(1) })),
+  model: z.string().min(1),
+  usage: z.object({ prompt_tokens: count, total_tokens: count })
+}) satisfies z.ZodType<OpenAI.CreateEmbeddingResponse>
+
 export const model = z.object({
   id: z.string().min(1),
   object: z.literal("model"),

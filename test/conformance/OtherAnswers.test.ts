@@ -7,6 +7,7 @@ import { modelId } from "../../src/domain/Ids.ts"
 import { maxFileBytes } from "../../src/http/audio/TranscriptionForm.ts"
 import { onEmbedded } from "../clients/EmbeddedGateway.ts"
 import { as, chunksOf, type Json, receiptOf, user } from "../support/Chat.ts"
+import { embed, embeddingPath as vectors } from "../support/EmbeddingRequests.ts"
 import { audioPart } from "../support/Multipart.ts"
 import { stalledRequest } from "../support/SlowClients.ts"
 import { tenantOnSpentBudget } from "../support/SpentBudget.ts"
@@ -21,8 +22,29 @@ const chat = "/v1/chat/completions"
 /** An OpenAPI document cannot declare an answer to a method that a path does not have. */
 const undeclared = "method_not_allowed"
 const adminKeys = "/admin/v1/admin_keys"
+/** The paths that are posted to. */
+const posts = new Set([chat, audio, vectors, adminKeys])
 const twice = Effect.flatMap(TestGateway, ({ admin }) => admin("POST", adminKeys, { name: "twice" }))
 const hello = { model: "gpt-4o-mini", messages: [user("Hello")] }
+
+const prompt = (content: string) => ({ ...hello, messages: [user(content)] })
+
+type Case = readonly [path: string, reply: Effect.Effect<Reply, never, TestGateway>]
+
+/** Requests for embeddings that fail, each in another way. These callers may make none. */
+const embeddingCases = (callers: ReadonlyArray<Record<string, string>>): ReadonlyArray<Case> => [
+  [vectors, embed({ input: [] })],
+  [vectors, embed({ model: "nope", input: "Hi" })],
+  [vectors, embed({ input: "Hi", metadata: { call_name: "" } })],
+  [vectors, embed({ input: "Hi" }, { "x-end-user-id": " " })],
+  ...callers.map((headers): Case => [vectors, embed({ input: "Hi" }, headers)]),
+  [vectors, embed(JSON.stringify({ model: "m", input: "x".repeat(33 * 1024 * 1024) }))],
+  [vectors, embed({ input: "Hi" }, { "idempotency-key": "once" })],
+  [vectors, embed({ input: "Ho" }, { "idempotency-key": "once" })],
+  [vectors, stalledRequest(vectors)],
+  [vectors, embed({ input: "[fault:429]" })],
+  [vectors, embed({ model: "bge-m3", input: "[fault:500]" })]
+]
 
 onEmbedded.sandbox("By OpenAI's schemas and our own document, answers other than chat,", (it) => {
   it.effect("list and describe the models validly", () =>
@@ -64,6 +86,20 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, answers other than
     })
   )
 
+  it.effect("embed validly in both encodings, with valid receipts", () =>
+    Effect.gen(function* () {
+      const declared = yield* published
+      const float = yield* embed({ input: ["Hello", "World"] })
+      assertShape(Theirs.embeddingList, JSON.parse(float.text), "embeddings")
+      const base64 = yield* embed({ input: [[1, 2]], encoding_format: "base64", dimensions: 8 })
+      for (const reply of [float, base64]) {
+        declared("post", vectors, 200, json, JSON.parse(reply.text), "embeddings")
+        const receipt = yield* receiptOf(reply.headers.get("x-request-id"))
+        declared("get", "/v1/generations/{id}", 200, json, JSON.parse(receipt.text), receipt.text)
+      }
+    })
+  )
+
   it.effect("give valid receipts of answers and of failures, direct and routed", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
@@ -93,8 +129,7 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, answers other than
       const rateLimited = as(yield* gateway.tenant("1", { requestsPerMinute: 1 }))
       const unknownKey = { authorization: "Bearer tg-unknown" }
       yield* gateway.chat(hello, rateLimited)
-      const prompt = (content: string) => ({ ...hello, messages: [user(content)] })
-      const cases: ReadonlyArray<readonly [path: string, reply: Effect.Effect<Reply, never, TestGateway>]> = [
+      const cases: ReadonlyArray<Case> = [
         [chat, gateway.chat({ ...hello, temperature: 3 })],
         [chat, gateway.chat("{")],
         [chat, gateway.chat({ ...hello, model: "nope" })],
@@ -129,6 +164,7 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, answers other than
         [audio, stalledRequest(audio, "multipart/form-data; boundary=x")],
         [audio, transcribeWith({ model: "gpt-transcribe", prompt: "[fault:429]" })],
         [audio, transcribeWith({ model: "gemini-2.5-flash", prompt: "[fault:500]" })],
+        ...embeddingCases([noCredit, noEndpoints, oneModel, rateLimited, unknownKey, as(yield* tenantOnSpentBudget)]),
         ["/v1/models", gateway.request("GET", "/v1/models", undefined, unknownKey)],
         ["/v1/models", gateway.request("GET", "/v1/models", undefined, rateLimited)],
         ["/v1/models", gateway.request("GET", "/v1/models", undefined, noEndpoints)],
@@ -146,7 +182,7 @@ onEmbedded.sandbox("By OpenAI's schemas and our own document, answers other than
         seen.add(reply.at("error.code"))
         if (reply.status === 200) continue
         assertShape(Theirs.errorBody, body, about)
-        declared([chat, audio, adminKeys].includes(path) ? "post" : "get", path, reply.status, json, body, about)
+        declared(posts.has(path) ? "post" : "get", path, reply.status, json, body, about)
       }
       assert.sameMembers(
         [...seen].filter((code) => code !== undefined),

@@ -92,6 +92,7 @@ export const model = z.looseObject({
   svc: z.xor([
     z.looseObject({ routed: z.literal(true), kind: z.literal("chat"), context_window: z.int() }),
     z.looseObject({ price_usd_per_mtok: z.looseObject({}), context_window: z.int(), max_output_tokens: z.int() }),
+    z.looseObject({ price_usd_per_mtok: z.looseObject({}), context_window: z.int(), kind: z.literal("embedding") }),
     z.looseObject({ price_usd_per_audio_hour: z.string(), kind: z.literal("transcription") })
   ])
 })

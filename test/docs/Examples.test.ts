@@ -17,6 +17,7 @@ const prints: { readonly [path: string]: RegExp } = {
   "examples/curl/session.sh": /second request: /,
   "examples/curl/stream.sh": /"finish_reason":"stop"[^]*data: \[DONE\]/,
   "examples/curl/transcribe.sh": /"seconds":1,/,
+  "examples/curl/embed.sh": /"object":"embedding","index":1/,
   "examples/node/chat.mjs": /answered, for [\d.e-]+ USD/,
   "examples/node/idempotency.mjs": /Same answer: true\nReplayed: true/,
   "examples/node/json-schema.mjs": /^\S+ \d+$/m,
@@ -24,9 +25,10 @@ const prints: { readonly [path: string]: RegExp } = {
   "examples/node/stream.mjs": /\d+ tokens, [\d.e-]+ USD/,
   "examples/node/tools.mjs": /degrees/,
   "examples/node/transcribe.mjs": /1 s of audio/,
+  "examples/node/embed.mjs": /Closest: How much is the toll\?\n1536 numbers/,
   "examples/node/verify-webhook.mjs": /as it was sent: true\nchanged: false\nold: false/,
   "examples/python/verify_webhook.py": /as it was sent: True\nchanged: False\nold: False/,
-  "examples/python/with_openai.py": /answered, for [\d.e-]+ USD[^]*\d+ tokens/,
+  "examples/python/with_openai.py": /answered, for [\d.e-]+ USD[^]*\d+ tokens[^]*2 vectors of 1536 numbers/,
   "examples/python/with_standard_library.py": /answered, for [\d.e-]+ USD[^]*400 invalid_model/
 }
 

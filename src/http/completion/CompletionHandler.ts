@@ -2,11 +2,10 @@
  * The handler of a request for a completion, in any protocol of clients. It reads and checks the body itself, because
  * the checks must come in the order of the contract.
  */
-import { Clock, Duration, Effect, Result } from "effect"
+import { Clock, Duration, Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 
 import { CurrentCaller } from "../../api/Api.ts"
-import { InvalidRequest } from "../../api/Errors.ts"
 import { Catalog } from "../../catalog/Catalog.ts"
 import type { RequestId } from "../../domain/Ids.ts"
 import type { ChatCall } from "../../gateway/ChatCall.ts"
@@ -18,6 +17,7 @@ import { Drain } from "../edge/Drain.ts"
 import { CurrentRequestId } from "../edge/Edge.ts"
 import * as Idempotency from "../edge/Idempotency.ts"
 import { RequestBodies } from "../edge/RequestBodies.ts"
+import { headerText, utf8Text } from "../edge/RequestText.ts"
 import { adjustedHeader, withRetryAfter } from "../edge/ResponseHeaders.ts"
 import * as AnswerStream from "./AnswerStream.ts"
 import type { ClientProtocol, Envelope } from "./ClientProtocol.ts"
@@ -104,24 +104,6 @@ const unanswered = (model: string | undefined) => ({
   routing: { routed: model === undefined, model: null, latencyMillis: null },
   adjustments: []
 })
-
-const utf8 = new TextDecoder("utf-8", { fatal: true })
-
-/** JSON must be UTF-8. Other bytes would silently reach the model as replacement characters. */
-const utf8Text = (bytes: Uint8Array) =>
-  Effect.try({
-    try: () => utf8.decode(bytes),
-    catch: () => InvalidRequest.of("The request body is not valid UTF-8")
-  })
-
-/** Node reads every byte of a header as a character; a session id is the same text in the header as in the body. */
-const headerText = (header: string | undefined): string | undefined => {
-  if (header === undefined || /^[\x20-\x7e]*$/.test(header)) return header
-  return Result.getOrElse(
-    Result.try(() => utf8.decode(Buffer.from(header, "latin1"))),
-    () => header
-  )
-}
 
 const adjustedOf = ({ adjustments }: PlainAnswer | StreamedAnswer): Pick<RecordedAnswer, "adjusted"> =>
   adjustments.length === 0 ? {} : { adjusted: adjustments.join(", ") }

@@ -77,7 +77,9 @@ export const authorizationLayer = Layer.effect(
         )
         const access = yield* CurrentAccessRecord
         if (access !== undefined) access.caller = { organization: caller.organization, key: caller.key }
-        const name = endpointNames.find((known) => known === `${group.identifier}.${endpoint.identifier}`)
+        const name = endpointNames.find(
+          (known) => known === `${group.identifier}.${endpoint.identifier}` || known === group.identifier
+        )
         if (name !== undefined && caller.endpoints?.has(name) === false) {
           return yield* EndpointNotAllowed.of(`This API key may not use ${name}`)
         }

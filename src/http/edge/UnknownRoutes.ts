@@ -59,7 +59,7 @@ const notOffered = (what: string) => `This gateway has no ${what}`
 const elsewhere: ReadonlyArray<{ readonly pattern: RegExp; readonly hint: string }> = [
   { pattern: /\/audio\/translations\/?$/, hint: "Use POST /v1/audio/transcriptions" },
   { pattern: /\/audio\/speech\/?$/, hint: notOffered("speech synthesis") },
-  { pattern: /\/embeddings?\/?$|\/embed\/?$/, hint: notOffered("embeddings") },
+  { pattern: /\/embeddings?\/?$|\/embed\/?$|:(?:embed|batchEmbed)Contents?$/, hint: "Use POST /v1/embeddings" },
   { pattern: /\/images(\/|$)/, hint: notOffered("image generation") },
   { pattern: /\/moderations\/?$/, hint: notOffered("moderation") },
   {

@@ -54,7 +54,8 @@ const cardsOf = ({ models }: Offer, serviceName: string): Cards => {
   const listed = [
     ...(Arr.isReadonlyArrayNonEmpty(chats) ? [routedCard(chats, serviceName)] : []),
     ...chats.map(cardOf),
-    ...models.filter(({ kind }) => kind === "transcription").map(cardOf)
+    ...models.filter(({ kind }) => kind === "transcription").map(cardOf),
+    ...models.filter(({ kind }) => kind === "embedding").map(cardOf)
   ]
   return new Map(listed.map(({ svc, ...base }) => [base.id, { ...base, [serviceName]: svc }]))
 }
@@ -92,13 +93,17 @@ export const statedPrice = (price: Price) => {
 /** The price that is charged at an endpoint, and its limits if these are in tokens. */
 export const termsOf = ({ contextWindow, maxOutputTokens, price }: Endpoint) => ({
   ...statedPrice(price),
-  ...(price.rates.audioHour === undefined && { context_window: contextWindow, max_output_tokens: maxOutputTokens })
+  ...(price.rates.audioHour === undefined && {
+    context_window: contextWindow,
+    // An embedding model has no output in tokens.
+    ...(maxOutputTokens > 0 && { max_output_tokens: maxOutputTokens })
+  })
 })
 
 type Facts = typeof ModelFacts.Type
 
 export const inputModalitiesOf = ({ kind, modalities }: Model): Facts["input_modalities"] => [
-  ...(kind === "chat" ? (["text"] as const) : []),
+  ...(kind === "transcription" ? [] : (["text"] as const)),
   ...(modalities.image ? (["image"] as const) : []),
   ...(modalities.audio ? (["audio"] as const) : [])
 ]
@@ -107,6 +112,8 @@ export const inputModalitiesOf = ({ kind, modalities }: Model): Facts["input_mod
 const factsOf = (model: Model): Facts => ({
   kind: model.kind,
   ...termsOf(model.endpoints[0]),
+  ...(model.dimensions && { dimensions: model.dimensions.usual }),
+  ...(model.dimensions?.min !== undefined && { min_dimensions: model.dimensions.min }),
   input_modalities: inputModalitiesOf(model),
   tools: model.tools,
   forced_tool_choice: model.forcedToolChoice,
@@ -117,8 +124,11 @@ const factsOf = (model: Model): Facts => ({
 
 type Card = typeof ModelCard.Type
 
+/** What models of each kind make, in the words of OpenRouter. */
+const outputs = { chat: "text", transcription: "transcription", embedding: "embeddings" } as const
+
 const cardWith = (card: Pick<Card, "id" | "created" | "owned_by" | "svc">): Card => {
-  const output = card.svc.kind === "chat" ? "text" : "transcription"
+  const output = outputs[card.svc.kind]
   const input = card.svc.input_modalities
   return {
     ...card,

@@ -6,6 +6,7 @@ import { Clock, Context, Effect, Exit, Layer, References, Scope } from "effect"
 
 import type { CompletionEvent } from "../../domain/Completion.ts"
 import type { ChatRequest } from "../../domain/Conversation.ts"
+import type { EmbeddingRequest, Embeddings } from "../../domain/Embedding.ts"
 import type { Failure } from "../../domain/Failure.ts"
 import type { EndpointId, HeldRequestId } from "../../domain/Ids.ts"
 import type { Transcript, TranscriptionRequest } from "../../domain/Transcription.ts"
@@ -47,6 +48,14 @@ export interface TranscriptionDispatch {
   readonly targets: readonly [Target, ...Array<Target>]
 }
 
+export interface EmbeddingDispatch {
+  /** Proves that credit is held for the request. */
+  readonly held: HeldRequestId
+  readonly request: EmbeddingRequest
+  /** In order of preference, all of one model: the vectors of two models have nothing in common. */
+  readonly targets: readonly [Target, ...Array<Target>]
+}
+
 export class Dispatch extends Context.Service<
   Dispatch,
   {
@@ -60,6 +69,8 @@ export class Dispatch extends Context.Service<
     readonly open: (call: ChatDispatch) => Effect.Effect<ProviderAnswer<EventPackets>, Exhausted, Scope.Scope>
     /** The text of a recording. It is empty when nobody speaks. */
     readonly transcribe: (call: TranscriptionDispatch) => Effect.Effect<ProviderAnswer<Transcript>, Exhausted>
+    /** One vector for each input. */
+    readonly embed: (call: EmbeddingDispatch) => Effect.Effect<ProviderAnswer<Embeddings>, Exhausted>
   }
 >()("tollgate/providers/dispatch/Dispatch") {
   /** Over any transport, circuit breakers and image downloads. */
@@ -124,6 +135,10 @@ const make = Effect.fnUntraced(function* ({
       const chatRequest = onceNeeded(() => Effect.sync(() => ChatTranscription.transcriptionChat(request)))
       const attempt = (target: Target) => client.transcribe(target, { request, chatRequest })
       return spanned("Dispatch.transcribe", failover({ ...common, targets, dispatched: call, attempt }))
+    },
+    embed: (call) => {
+      const attempt = (target: Target) => client.embed(target, call.request)
+      return spanned("Dispatch.embed", failover({ ...common, targets: call.targets, dispatched: call, attempt }))
     }
   })
 })

@@ -6,15 +6,23 @@
 import { Array as Arr, Context, Effect, Layer, Result, type Scope } from "effect"
 
 import { Catalog } from "../../catalog/Catalog.ts"
-import { canStream, type ChatProtocolName, isTranscription, type UsedFeatures } from "../../catalog/Model.ts"
+import {
+  canStream,
+  type ChatProtocolName,
+  isChat,
+  isEmbedding,
+  isTranscription,
+  type UsedFeatures
+} from "../../catalog/Model.ts"
 import type { ProviderAccount } from "../../catalog/Provider.ts"
 import type { CompletionEvent } from "../../domain/Completion.ts"
 import type { ChatRequest } from "../../domain/Conversation.ts"
+import type { EmbeddingRequest, Embeddings } from "../../domain/Embedding.ts"
 import { Failure, transient } from "../../domain/Failure.ts"
 import type { EndpointId } from "../../domain/Ids.ts"
 import type { Transcript, TranscriptionRequest } from "../../domain/Transcription.ts"
 import type { Protocol, WireCall } from "../protocols/Protocol.ts"
-import { transcriptionProtocols } from "../protocols/Protocols.ts"
+import { embeddingProtocols, transcriptionProtocols } from "../protocols/Protocols.ts"
 import { type OptionalExtra, refusedExtra, withoutExtras } from "../protocols/shared/request/OptionalExtras.ts"
 import { type Exchange, HttpTransport } from "../transport/HttpTransport.ts"
 import type { Timeouts } from "../transport/Timeouts.ts"
@@ -24,6 +32,7 @@ import { afterFirstOutput, eventsOf, incomplete, inOnePiece, isFinish } from "./
 import { conforming, conformingReader } from "./JsonAnswer.ts"
 import { makeNotFoundLog } from "./NotFoundLog.ts"
 import type { EventPackets } from "./ProviderAnswer.ts"
+import { singleExchange } from "./SingleExchange.ts"
 import type { Target } from "./Target.ts"
 
 export interface ChatCallInput {
@@ -62,6 +71,8 @@ export class ProviderClient extends Context.Service<
     readonly open: (target: Target, input: ChatCallInput) => Effect.Effect<EventPackets, Failure, Scope.Scope>
     /** The text of a recording, by a transcription model or by a chat model that takes audio. */
     readonly transcribe: (target: Target, input: TranscriptionCallInput) => Effect.Effect<Transcript, Failure>
+    /** The vectors of some inputs, by an embedding model. */
+    readonly embed: (target: Target, request: EmbeddingRequest) => Effect.Effect<Embeddings, Failure>
   }
 >()("tollgate/providers/dispatch/ProviderClient") {
   static readonly layer = (options: ProviderClientOptions) => Layer.effect(ProviderClient, make(options))
@@ -89,7 +100,7 @@ const preparationOf = (catalog: Catalog["Service"], protocols: ProviderClientOpt
     known: ReadonlySet<Limitation>
   ): Effect.Effect<PreparedCall, Failure> => {
     const { protocol: declared } = target.endpoint
-    if (isTranscription(declared)) return Effect.die(`${target.endpoint.id} only transcribes and cannot chat`)
+    if (!isChat(declared)) return Effect.die(`${target.endpoint.id} is not for chats`)
     const protocolName = declared === "openai-responses" && known.has("no Responses API") ? "openai-chat" : declared
     const protocol = protocols[protocolName]
     const prepared = (account: ProviderAccount, request: ChatRequest): Effect.Effect<PreparedCall, Failure> => {
@@ -126,6 +137,7 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
   const limitations = makeAccountLimitations()
   const notFound = makeNotFoundLog()
   const { accountFor, prepare } = preparationOf(catalog, protocols)
+  const exchange = singleExchange({ accountFor, transport, notFound })
 
   const completed = (prepared: PreparedCall) =>
     Effect.flatMap(transport.json(prepared.exchange), (body) => wholeAnswer(prepared, body))
@@ -170,19 +182,23 @@ const make = Effect.fnUntraced(function* ({ protocols, timeouts }: ProviderClien
   const transcribe = Effect.fnUntraced(function* (target: Target, { chatRequest, request }: TranscriptionCallInput) {
     const { protocol, upstream } = target.endpoint
     if (isTranscription(protocol)) {
-      const account = yield* accountFor(target)
       const { decode, encode, failure } = transcriptionProtocols[protocol]
-      const wire = encode({ request, upstream, dialect: account.provider.dialect })
-      const body = yield* Effect.tapError(transport.json({ account, wire, failure }), (error) =>
-        notFound.report({ account, path: wire.path, upstream }, error)
-      )
+      const body = yield* exchange(target, (dialect) => encode({ request, upstream, dialect }), failure)
       return yield* Effect.fromResult(decode(body))
     }
     const events = yield* complete(target, { request: yield* chatRequest, inlined: chatRequest })
     return yield* Effect.fromResult(ChatTranscription.transcriptOf(events))
   })
 
-  return ProviderClient.of({ complete, open, transcribe })
+  const embed = Effect.fnUntraced(function* (target: Target, request: EmbeddingRequest) {
+    const { protocol, upstream } = target.endpoint
+    if (!isEmbedding(protocol)) return yield* Effect.die(`${target.endpoint.id} is not for embeddings`)
+    const { decode, encode, failure } = embeddingProtocols[protocol]
+    const body = yield* exchange(target, (dialect) => encode({ request, upstream, dialect }), failure)
+    return yield* Effect.fromResult(decode(body, request))
+  })
+
+  return ProviderClient.of({ complete, embed, open, transcribe })
 })
 
 /** The events of an answer that came in one piece, whether or not a stream was asked for: complete, and checked. */

@@ -12,6 +12,7 @@ import type { Model } from "../../catalog/Model.ts"
 import type { DialectName } from "../../catalog/Provider.ts"
 import type { CompletionEvent } from "../../domain/Completion.ts"
 import type { ChatRequest } from "../../domain/Conversation.ts"
+import type { EmbeddingRequest, Embeddings } from "../../domain/Embedding.ts"
 import type { Failure } from "../../domain/Failure.ts"
 import type { Transcript, TranscriptionRequest } from "../../domain/Transcription.ts"
 
@@ -55,6 +56,8 @@ export interface WireRequest<Body extends object = object> {
   readonly path: string
   readonly headers: { readonly [name: string]: string }
   readonly body: Body
+  /** The largest answer, where that is more than an answer usually has. */
+  readonly maxAnswerBytes?: number
   /** The framing of the answer, if it is a stream. Server-sent events by default. */
   readonly framing?: FramingName
 }
@@ -123,5 +126,22 @@ export interface TranscriptionProtocol {
   readonly encode: (call: TranscriptionWireCall) => WireRequest<MultipartForm>
   /** A whole answer with a success status, already parsed as JSON. */
   readonly decode: (body: unknown) => Result.Result<Transcript, Failure>
+  readonly failure: (response: ErrorResponse) => Failure
+}
+
+/** The embedding of some inputs at one endpoint. */
+export interface EmbeddingWireCall {
+  readonly request: EmbeddingRequest
+  /** The model's name at this provider. */
+  readonly upstream: string
+  readonly dialect: DialectName
+}
+
+/** A protocol for models that turn texts into vectors. */
+export interface EmbeddingProtocol {
+  readonly fields: { readonly [Field in keyof Required<EmbeddingRequest>]: Treatment }
+  readonly encode: (call: EmbeddingWireCall) => WireRequest
+  /** A whole answer with a success status, already parsed as JSON. It has one vector for each input. */
+  readonly decode: (body: unknown, request: EmbeddingRequest) => Result.Result<Embeddings, Failure>
   readonly failure: (response: ErrorResponse) => Failure
 }

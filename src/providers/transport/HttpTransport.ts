@@ -29,6 +29,8 @@ import { defaultTimeouts, type Timeouts } from "./Timeouts.ts"
 
 /** Sockets per provider. Each request in flight occupies one. */
 const maxSockets = 2_048
+/** The largest plain answer, unless the protocol expects a larger one. */
+const maxAnswerBytes = 32 * 1024 * 1024
 /** How long an idle socket is kept for the next request, unless the provider asks for less. */
 const idleSocketMillis = 30_000
 
@@ -84,7 +86,9 @@ const make = Effect.fnUntraced(function* (timeouts: Timeouts) {
   ): Effect.Effect<OpenedAnswer, Failure> =>
     Effect.flatMapEager(requestOf(exchange, accept, random), (request) =>
       Effect.callback<OpenedAnswer, Failure>((resume) => {
-        const call = new ProviderCall({ deadlines, timeouts, failure: exchange.failure, resume, ...options })
+        const { failure, wire } = exchange
+        const limit = wire.maxAnswerBytes ?? maxAnswerBytes
+        const call = new ProviderCall({ deadlines, timeouts, failure, maxAnswerBytes: limit, resume, ...options })
         onCall?.(call)
         dispatcher.dispatch(request, call)
         return Effect.sync(() => call.abort())

@@ -26,8 +26,6 @@ import {
 import type { FrameParser } from "./SseFrames.ts"
 import type { Timeouts } from "./Timeouts.ts"
 
-/** The largest plain answer. */
-const maxAnswerBytes = 32 * 1024 * 1024
 /** How much of an error's body is read. */
 const maxErrorBytes = 64 * 1024
 /** How long we wait for an error's body. */
@@ -40,6 +38,8 @@ const maxQueuedBytes = 64 * 1024
 export interface ProviderCallOptions {
   readonly deadlines: Deadlines
   readonly timeouts: Timeouts
+  /** The largest plain answer. */
+  readonly maxAnswerBytes: number
   /** Until the headers of the answer arrive. */
   readonly firstByte: Duration.Duration
   /** How a streamed answer is framed. Without it, a plain answer is expected. */
@@ -129,7 +129,7 @@ export class ProviderCall implements Dispatcher.DispatchHandler, Deadline {
         return this.readFrames(controller, packet)
       case "json":
         this.collect(packet)
-        if (this.bytes > maxAnswerBytes) return this.giveUp(broken("The provider's answer is too large."))
+        if (this.bytes > this.options.maxAnswerBytes) return this.giveUp(broken("The provider's answer is too large."))
         return this.heard()
       case "error":
         this.collect(packet.subarray(0, maxErrorBytes - this.bytes))

@@ -2,7 +2,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Result } from "effect"
 
 import { loadCatalog } from "../../../src/catalog/Catalog.ts"
-import { isTranscription } from "../../../src/catalog/Model.ts"
+import { isChat } from "../../../src/catalog/Model.ts"
 import { type ChatRequest, textRequest } from "../../../src/domain/Conversation.ts"
 import type { Reasoning } from "../../../src/domain/Reasoning.ts"
 import { type AdjustedCall, adjustmentsOf, takesParameters } from "../../../src/providers/protocols/Adjustments.ts"
@@ -15,7 +15,7 @@ const shipped = [...models.values()].flatMap((model) =>
   model.endpoints.flatMap((endpoint) => {
     const { protocol } = endpoint
     const provider = providers.get(endpoint.provider) ?? assert.fail(endpoint.provider)
-    return isTranscription(protocol) ? [] : [{ model, endpoint, protocol, dialect: provider.dialect }]
+    return isChat(protocol) ? [{ model, endpoint, protocol, dialect: provider.dialect }] : []
   })
 )
 
@@ -24,7 +24,7 @@ const requestOf = (parts: Partial<ChatRequest>): ChatRequest => ({ ...textReques
 /** The body that the endpoint would get, without `undefined`; absent when the request is refused. */
 const bodyOf = ({ dialect, endpoint, model, request }: AdjustedCall): string | undefined => {
   const { protocol } = endpoint
-  if (isTranscription(protocol)) return assert.fail("only chat is adjusted")
+  if (!isChat(protocol)) return assert.fail("only chat is adjusted")
   const wire = protocols[protocol].encode({
     request,
     stream: false,

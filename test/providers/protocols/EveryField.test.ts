@@ -8,7 +8,7 @@ import { Result, type SchemaAST } from "effect"
 
 import { ChatCompletionRequest } from "../../../src/api/ChatRequest.ts"
 import { loadCatalog } from "../../../src/catalog/Catalog.ts"
-import { isTranscription } from "../../../src/catalog/Model.ts"
+import { isChat, isTranscription } from "../../../src/catalog/Model.ts"
 import type { ChatRequest } from "../../../src/domain/Conversation.ts"
 import type { JsonObject } from "../../../src/domain/JsonObject.ts"
 import { normalise } from "../../../src/domain/Reasoning.ts"
@@ -224,7 +224,7 @@ type Place = Omit<AdjustedCall, "request">
 const shipped = [...models.values()].flatMap((one) =>
   one.endpoints.flatMap((endpoint): ReadonlyArray<Place> => {
     const provider = providers.get(endpoint.provider) ?? assert.fail(endpoint.provider)
-    return isTranscription(endpoint.protocol) ? [] : [{ model: one, endpoint, dialect: provider.dialect }]
+    return isChat(endpoint.protocol) ? [{ model: one, endpoint, dialect: provider.dialect }] : []
   })
 )
 
@@ -249,7 +249,7 @@ const requestOf = (body: JsonObject): ChatRequest => {
 
 /** The body that a place would get; `undefined` where the request is refused. */
 const bodyAt = ({ dialect, endpoint, model: one }: Place, body: JsonObject): string | undefined => {
-  if (isTranscription(endpoint.protocol)) return assert.fail("no model for chats")
+  if (!isChat(endpoint.protocol)) return assert.fail("no model for chats")
   const { encode } = protocols[endpoint.protocol]
   const { maxOutputTokens, upstream } = endpoint
   const wire = {
@@ -312,6 +312,7 @@ const transcriptionAt = ({ dialect, endpoint, model: one }: Place, request: Tran
   const { maxOutputTokens, protocol, upstream } = endpoint
   if (isTranscription(protocol))
     return JSON.stringify(openAiTranscription.encode({ request, upstream, dialect }).body.fields)
+  if (!isChat(protocol)) return assert.fail("no model for audio")
   const chat = transcriptionChat(request)
   const wire = { request: chat, stream: false, model: one, upstream, maxOutputTokens, dialect, origin: "x/y" }
   return JSON.stringify(Result.getOrThrow(protocols[protocol].encode(wire)).body)

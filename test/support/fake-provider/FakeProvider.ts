@@ -15,6 +15,7 @@ import type { Behaviour, Received } from "./Behaviours.ts"
 
 export * from "./Answers.ts"
 export * from "./Behaviours.ts"
+export * from "./Vectors.ts"
 
 /** What answers at one base URL: a script, and the record of the requests that it was played to. */
 export class FakeEndpoint {

@@ -66,6 +66,8 @@ export interface Dialect {
   readonly audio: { readonly shape: "object" | "string"; readonly formats: ReadonlyArray<AudioFormat> }
   /** What a form for transcription may hold beside the file and the model. */
   readonly transcription: ReadonlyArray<"language" | "prompt" | "temperature" | "response_format">
+  /** How embeddings are asked for: whether the server encodes vectors in base64, and what it calls their length. */
+  readonly embeddings: { readonly base64: boolean; readonly dimensions: "dimensions" | "output_dimension" }
   /** Whether frequency and presence penalties are accepted: by all models, by those that do not reason, or by none. */
   readonly penalties: "always" | "without reasoning" | "never"
   /** False where models that reason refuse `stop`: then the gateway cuts the text itself. */
@@ -104,6 +106,7 @@ const generic: Dialect = {
   roleOrder: "any",
   audio: { shape: "object", formats: ["wav", "mp3"] },
   transcription: ["language", "prompt", "temperature", "response_format"],
+  embeddings: { base64: false, dimensions: "dimensions" },
   penalties: "always",
   stopWithReasoning: true,
   cacheControl: false,
@@ -120,6 +123,7 @@ const openai: Dialect = {
   maxTokens: "max_completion_tokens",
   instructionRole: "developer",
   effort: "levels and none",
+  embeddings: { base64: true, dimensions: "dimensions" },
   penalties: "without reasoning",
   stopWithReasoning: false,
   refusals: true,
@@ -160,6 +164,7 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
     emptyContent: "",
     audio: { shape: "string", formats: ["wav", "mp3"] },
     transcription: ["language", "temperature"],
+    embeddings: { base64: false, dimensions: "output_dimension" },
     promptCacheKey: true,
     affinity: { header: "x-affinity" }
   },
@@ -215,12 +220,19 @@ export const dialects: { readonly [Name in DialectName]: Dialect } = {
     reasoningEcho: "details",
     audio: { shape: "object", formats: ["mp3", "wav", "m4a", "webm", "ogg", "flac", "opus"] },
     transcription: ["language", "temperature", "response_format"],
+    embeddings: { base64: true, dimensions: "dimensions" },
     cacheControl: true,
     promptCacheKey: true,
     affinity: { field: "session_id" }
   },
   qwen: { ...vendor, thinkingSwitch: "enable_thinking", reasoningEcho: "reasoning_content" },
-  vllm: { ...generic, thinkingSwitch: "chat_template_kwargs", reasoningEcho: "reasoning", thinkTags: true },
+  vllm: {
+    ...generic,
+    embeddings: { base64: true, dimensions: "dimensions" },
+    thinkingSwitch: "chat_template_kwargs",
+    reasoningEcho: "reasoning",
+    thinkTags: true
+  },
   ollama: { ...generic, effort: "levels and none", reasoningEcho: "reasoning" },
   lmstudio: { ...generic, reasoningEcho: "reasoning", thinkTags: true },
   generic

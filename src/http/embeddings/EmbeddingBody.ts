@@ -1,0 +1,112 @@
+/**
+ * Reads and checks the body of a request for embeddings, in the order that the contract gives to the errors of chats.
+ * Every error names the field and the rule, and none of them quotes an input.
+ */
+import { Result } from "effect"
+
+import { InvalidCallName, InvalidEndUserId, InvalidModel, InvalidRequest } from "../../api/Errors.ts"
+import { type EmbeddingInput, type EmbeddingRequest, maxEmbeddingInputs } from "../../domain/Embedding.ts"
+import type { JsonObject } from "../../domain/JsonObject.ts"
+import { parseJsonObject } from "../edge/JsonBody.ts"
+import { isLabel, labelRule, maxCallNameLength, maxEndUserIdLength } from "../edge/RequestLabels.ts"
+
+/** How vectors are encoded in the answer. */
+export type EncodingFormat = "float" | "base64"
+
+/** A body whose fields are valid in themselves. The model has yet to be looked up. */
+export interface EmbeddingBody {
+  readonly model: string
+  readonly request: EmbeddingRequest
+  readonly format: EncodingFormat
+  readonly callName: string | undefined
+  readonly endUserId: string | undefined
+}
+
+export type EmbeddingBodyError = InvalidRequest | InvalidModel | InvalidCallName | InvalidEndUserId
+
+/** `endUserHeader`: the value of the header `x-end-user-id`. */
+export const readEmbeddingBody = (
+  text: string,
+  endUserHeader: string | undefined
+): Result.Result<EmbeddingBody, EmbeddingBodyError> =>
+  Result.gen(function* () {
+    const fields = yield* Result.mapError(parseJsonObject(text), ({ message }) => InvalidRequest.of(message))
+    const metadata = yield* metadataIn(fields)
+    const callName = yield* callNameIn(metadata)
+    const endUserId = yield* endUserIn(fields, metadata, endUserHeader)
+    const inputs = yield* inputsIn(fields["input"])
+    const dimensions = yield* dimensionsIn(fields["dimensions"])
+    const format = yield* formatIn(fields["encoding_format"])
+    const { model } = fields
+    if (typeof model !== "string" || model === "")
+      return yield* Result.fail(InvalidModel.of("model must be the id of an embedding model, as text; see /v1/models"))
+    const request: EmbeddingRequest = { inputs, ...(dimensions !== undefined && { dimensions }) }
+    return { model, request, format, callName, endUserId }
+  })
+
+const invalid = (message: string): Result.Result<never, InvalidRequest> => Result.fail(InvalidRequest.of(message))
+
+const isOmitted = (value: unknown): value is undefined | null => value === undefined || value === null
+
+const metadataIn = ({ metadata }: JsonObject): Result.Result<JsonObject, InvalidRequest> => {
+  if (isOmitted(metadata)) return Result.succeed({})
+  return typeof metadata === "object" && !Array.isArray(metadata)
+    ? // A value that is neither a primitive nor an array is an object.
+      Result.succeed(metadata as JsonObject)
+    : invalid("metadata must be an object")
+}
+
+const callNameIn = ({ call_name: name }: JsonObject): Result.Result<string | undefined, InvalidCallName> => {
+  if (isOmitted(name)) return Result.succeed(undefined)
+  return isLabel(name, maxCallNameLength)
+    ? Result.succeed(name)
+    : Result.fail(InvalidCallName.of(labelRule("metadata.call_name", maxCallNameLength)))
+}
+
+/** Only the header is refused for what is no label: the others may be there for somebody else. */
+const endUserIn = (
+  { user }: JsonObject,
+  { end_user_id: id }: JsonObject,
+  header: string | undefined
+): Result.Result<string | undefined, InvalidEndUserId> => {
+  if (header !== undefined && !isLabel(header, maxEndUserIdLength))
+    return Result.fail(InvalidEndUserId.of(labelRule("x-end-user-id", maxEndUserIdLength)))
+  return Result.succeed(header ?? [id, user].find((value) => isLabel(value, maxEndUserIdLength)))
+}
+
+const dimensionsIn = (value: unknown): Result.Result<number | undefined, InvalidRequest> => {
+  if (isOmitted(value)) return Result.succeed(undefined)
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 1
+    ? Result.succeed(value)
+    : invalid("dimensions must be a whole number of at least 1")
+}
+
+const formatIn = (value: unknown): Result.Result<EncodingFormat, InvalidRequest> => {
+  if (isOmitted(value)) return Result.succeed("float")
+  return value === "float" || value === "base64"
+    ? Result.succeed(value)
+    : invalid("encoding_format must be float or base64")
+}
+
+const inputRule = "input must be a text, a list of texts, a list of tokens or a list of lists of tokens"
+
+const isToken = (value: unknown): value is number =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0
+
+const inputsIn = (value: unknown): Result.Result<EmbeddingRequest["inputs"], InvalidRequest> => {
+  if (isOmitted(value)) return invalid("input is missing")
+  if (typeof value === "string") return value === "" ? invalid("input is empty") : Result.succeed([value])
+  if (!Array.isArray(value)) return invalid(inputRule)
+  const list: ReadonlyArray<unknown> = value
+  if (list.length === 0) return invalid("input is empty")
+  if (list.every(isToken)) return Result.succeed([list])
+  const empty = list.findIndex((input) => input === "" || (Array.isArray(input) && input.length === 0))
+  if (empty !== -1) return invalid(`input[${empty}] is empty`)
+  if (list.length > maxEmbeddingInputs) return invalid(`input must have at most ${maxEmbeddingInputs} inputs`)
+  if (list.every(isText)) return Result.succeed(list)
+  return list.every(isTokens) ? Result.succeed(list) : invalid(inputRule)
+}
+
+const isText = (input: unknown): input is Extract<EmbeddingInput, string> => typeof input === "string"
+
+const isTokens = (input: unknown): input is ReadonlyArray<number> => Array.isArray(input) && input.every(isToken)
