@@ -33,6 +33,7 @@ import { MetricRoutes } from "./MetricRoutes.ts"
 import { ModelCard, ModelList } from "./Models.ts"
 import { documented } from "./OperationDocs.ts"
 import { ChatHeaders, IdempotencyHeaders } from "./RequestHeaders.ts"
+import { ResponsesRoutes } from "./ResponsesRoutes.ts"
 import { UsageList, UsageParameters } from "./UsageAnswer.ts"
 
 /** Whose API key the current request carries. */
@@ -234,6 +235,7 @@ export const documentPaths = {
 /** The endpoints of clients and of probes, and those of operators that only a running gateway can answer. */
 export class Api extends HttpApi.make("tollgate").add(
   Chat,
+  ResponsesRoutes.middleware(Authorization),
   Audio,
   EmbeddingRoutes.middleware(Authorization),
   Models,

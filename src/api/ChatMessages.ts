@@ -31,21 +31,23 @@ const TextPart = Schema.Struct({ type: Schema.Literal("text"), text: Schema.Stri
 
 const imageUrl = /^(?:https?:\/\/|data:[\w.+-]+\/[\w.+-]+;base64,)/i
 
+export const ImageUrl = Schema.String.check(
+  Schema.isPattern(imageUrl, { expected: "an http(s) URL or a data URI of the form data:<mime>;base64,<data>" }),
+  Schema.makeFilter((url) => !/^data:/i.test(url) || isBase64(url.slice(url.indexOf(",") + 1)), {
+    expected: "a data URI whose data is base64"
+  })
+).annotate({ description: "An http(s) address, or a data URI in base64." })
+
 const ImagePart = Schema.Struct({
   type: Schema.Literal("image_url"),
   image_url: Schema.Struct({
-    url: Schema.String.check(
-      Schema.isPattern(imageUrl, { expected: "an http(s) URL or a data URI of the form data:<mime>;base64,<data>" }),
-      Schema.makeFilter((url) => !/^data:/i.test(url) || isBase64(url.slice(url.indexOf(",") + 1)), {
-        expected: "a data URI whose data is base64"
-      })
-    ).annotate({ description: "An http(s) address, or a data URI in base64." }),
+    url: ImageUrl,
     detail: omittable(Schema.String).annotate({ description: "`low`, `high` or `auto`." })
   }),
   ...cacheable
 })
 
-const AudioPart = Schema.Struct({
+export const InputAudioPart = Schema.Struct({
   type: Schema.Literal("input_audio"),
   input_audio: Schema.Struct({
     data: Schema.String.check(Schema.makeFilter(isBase64, { expected: "audio in base64" })).annotate({
@@ -63,7 +65,7 @@ const TextContent = Schema.Union([Schema.String, Schema.Array(TextPart)])
 const UserContent = Schema.Union([
   Schema.String,
   Schema.Array(
-    Schema.Union([TextPart, ImagePart, AudioPart]).annotate({
+    Schema.Union([TextPart, ImagePart, InputAudioPart]).annotate({
       message: "Expected a part of type text, image_url or input_audio"
     })
   )

@@ -8,10 +8,10 @@ import { efforts } from "../domain/Reasoning.ts"
 import { hasAtMostCharacters } from "../domain/TextLength.ts"
 import { cacheable, cacheControlRule, ChatCacheControl, ChatMessage, JsonRecord, omittable } from "./ChatMessages.ts"
 
-const between = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
-const atLeast = (minimum: number) => Schema.Int.check(Schema.isGreaterThanOrEqualTo(minimum))
+export const between = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
+export const atLeast = (minimum: number) => Schema.Int.check(Schema.isGreaterThanOrEqualTo(minimum))
 /** Counts code points, which is also what `maxLength` means in the published document. */
-const maxCharacters = (maxLength: number) =>
+export const maxCharacters = (maxLength: number) =>
   Schema.makeFilter((text: string) => hasAtMostCharacters(text, maxLength), {
     expected: `at most ${maxLength} characters`,
     toJsonSchema: () => ({ maxLength })
@@ -58,7 +58,10 @@ export const ChatResponseFormat = Schema.Union([
 const Effort = Schema.Literals([...efforts])
 
 /** Keys are checked on the whole record, because a key schema would silently drop the keys that do not match it. */
-const Metadata = Schema.Record(Schema.String, Schema.NullOr(Schema.String.check(maxCharacters(512)))).check(
+export const RequestMetadata = Schema.Record(
+  Schema.String,
+  Schema.NullOr(Schema.String.check(maxCharacters(512)))
+).check(
   Schema.isMaxProperties(16),
   Schema.isPropertyNames(Schema.String.check(maxCharacters(64)), {
     message: "Expected keys of at most 64 characters"
@@ -120,7 +123,7 @@ export const ChatCompletionRequest = Schema.Struct({
   session_id: omittable(Schema.String.check(maxCharacters(256))).annotate(
     about("Names the conversation. Routed requests of one session stay on one model, whose cache serves the prompt.")
   ),
-  metadata: omittable(Metadata).annotate(
+  metadata: omittable(RequestMetadata).annotate(
     about("Labels. `call_name`, of 1 to 64 characters, names the request in its receipt; others are not stored.")
   ),
   cache_control: omittable(ChatCacheControl, cacheControlRule).annotate(

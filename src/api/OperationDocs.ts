@@ -26,6 +26,8 @@ export interface OperationDocs {
   readonly errors?: { readonly [Code in ErrorCode]?: string }
   /** Headers of an answer with status 200, beside those that every answer has, each with what it means. */
   readonly headers?: { readonly [name: string]: string }
+  /** The last `data:` line of a stream, after its events. `[DONE]` by default; null where there is none. */
+  readonly streamEnd?: string | null
   /** The method of the `openai` packages that makes this call, such as `models.list`. */
   readonly openaiMethod?: string
 }
@@ -40,14 +42,18 @@ export const errorMessagesKey = "x-error-messages"
 /** The last `data:` line of a stream of events. */
 export const streamEndKey = "x-stream-end"
 
-const withExamples = (content: Content | undefined, examples: { readonly [type: string]: DocumentedExamples }) =>
+const withExamples = (
+  content: Content | undefined,
+  examples: { readonly [type: string]: DocumentedExamples },
+  streamEnd: string | null = "[DONE]"
+) =>
   Object.fromEntries(
     Object.entries(content ?? {}).map(([type, media]) => [
       type,
       {
         ...media,
         ...(examples[type] && { examples: examples[type] }),
-        ...(type === "text/event-stream" && { [streamEndKey]: "[DONE]" })
+        ...(type === "text/event-stream" && streamEnd !== null && { [streamEndKey]: streamEnd })
       }
     ])
   )
@@ -76,7 +82,7 @@ export const documented = (docs: OperationDocs) =>
           200: {
             ...success,
             ...(docs.headers && { headers: describedHeaders(docs.headers) }),
-            content: withExamples(success.content, docs.answers)
+            content: withExamples(success.content, docs.answers, docs.streamEnd)
           },
           ...others
         }

@@ -19,6 +19,8 @@ export interface ChatInput {
   readonly callName: string | undefined
   /** Whom the caller's own service is working for. */
   readonly endUserId?: string | undefined
+  /** What the model will not get as the client asked for it, whichever model it is, each as `name=what is sent`. */
+  readonly adjusted?: ReadonlyArray<string>
 }
 
 /** One chat request of one caller. */

@@ -27,7 +27,7 @@ import { type TargetChoice, ChooseTargets } from "./ChooseTargets.ts"
 import { creditHolder } from "./CreditHold.ts"
 import { errorFromExhausted } from "./ErrorMapping.ts"
 import { tokenLimiter } from "./LimitTokens.ts"
-import { Meter } from "./Meter.ts"
+import { type Delta, Meter } from "./Meter.ts"
 import { receiptOpener, type RequestFacts } from "./ReceiptDraft.ts"
 import { type DrainSignal, meteredStream, settle, type Settlement, type StreamItems } from "./Settlement.ts"
 import { limited, planOf } from "./SpendingPlan.ts"
@@ -46,6 +46,8 @@ export interface PlainAnswer extends Settlement {
   /** The parameters that the model did not get as they were asked for. */
   readonly adjustments: ReadonlyArray<Adjustment>
   readonly completion: Completion
+  /** The same answer in the pieces in which it came, for protocols that keep their order. */
+  readonly output: ReadonlyArray<Delta>
 }
 
 /** An answer whose first output has arrived. */
@@ -115,7 +117,10 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
       receipt.recordAnswer(answered, yield* Clock.currentTimeMillis)
       const limit = limitAt(answered.target.endpoint.id)
       const request = limited(asked, limit)
-      const adjustments = withLimit(choice.adjustments(answered.target, request), limit)
+      const adjustments = [
+        ...(call.input.adjusted ?? []),
+        ...withLimit(choice.adjustments(answered.target, request), limit)
+      ]
       receipt.recordAdjustments(adjustments)
       yield* choice.confirmPin(answered.target.model.id)
       const { model } = answered.target
@@ -130,8 +135,8 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
 
   const complete = Effect.fnUntraced(function* (call: ChatCall) {
     const { adjustments, model, routing, ...unsettled } = yield* answer(call, dispatch.complete)
-    const visible = unsettled.meter.pass(unsettled.answer.value)
-    return { ...(yield* settle(unsettled)), model, routing, adjustments, completion: fold(visible) }
+    const output = unsettled.meter.pass(unsettled.answer.value)
+    return { ...(yield* settle(unsettled)), model, routing, adjustments, completion: fold(output), output }
   }, Effect.scoped)
 
   const stream = Effect.fnUntraced(function* (call: ChatCall, drainSignal: DrainSignal) {

@@ -25,6 +25,7 @@ import { embeddingHandlersLayer } from "./embeddings/EmbeddingHandlers.ts"
 import { generationHandlersLayer } from "./generation/GenerationHandlers.ts"
 import { modelHandlersLayer } from "./models/ModelHandlers.ts"
 import { referenceLayer } from "./reference/ReferenceRoutes.ts"
+import { responsesHandlersLayer } from "./responses/ResponsesHandlers.ts"
 
 export type ServerOptions = CompletionOptions &
   TranscriptionHandlers.TranscriptionOptions &
@@ -43,6 +44,7 @@ const adminRoutesLayer = (options: WebhookOptions) =>
 export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<HttpServer.HttpServer, E, R>) => {
   const handlers = Layer.mergeAll(
     chatHandlersLayer(options),
+    responsesHandlersLayer(options),
     TranscriptionHandlers.transcriptionHandlersLayer(options),
     embeddingHandlersLayer(options),
     modelHandlersLayer(options),

@@ -96,17 +96,26 @@ const parseJson = (text: string, serviceName: string): object | undefined => {
   }
 }
 
-/** What is wrong with the lines of a stream, of which a client that left has not seen the end. */
+/** The last event of a stream whose events have names. */
+const lastEvent = /^event: (?:response\.(?:completed|incomplete|failed)|error)\n/
+
+const isEnd = (frame: string): boolean => frame === "data: [DONE]" || frame.startsWith("event: error\n")
+
+/** What is wrong with the frames of a stream, of which a client that left has not seen the end. */
 const streamFault = ({ body, isComplete }: SentAnswer, events: Check, serviceName: string): string | undefined => {
-  const lines = body.split("\n\n")
-  const rest = lines.pop()
-  if (isComplete && (rest !== "" || lines.at(-1) !== "data: [DONE]")) return "the stream does not end with [DONE]"
-  for (const line of lines) {
-    if (line.startsWith(":") || line === "data: [DONE]") continue
-    if (!line.startsWith("data: ")) return `neither data nor a comment: ${line}`
-    const chunk = parseJson(line.slice("data: ".length), serviceName)
+  const frames = body.split("\n\n")
+  const rest = frames.pop()
+  const last = frames.at(-1) ?? ""
+  const hasEnd = frames.some((frame) => frame.startsWith("event: response.")) ? lastEvent.test(last) : isEnd(last)
+  if (isComplete && (rest !== "" || !hasEnd)) return "the stream does not end with [DONE] or with its last event"
+  for (const frame of frames) {
+    if (frame.startsWith(":") || frame === "data: [DONE]") continue
+    const [, name, data] = /^(?:event: (.*)\n)?data: (.*)$/.exec(frame) ?? []
+    if (data === undefined) return `neither data nor a comment: ${frame}`
+    const chunk = parseJson(data, serviceName)
+    if (name !== undefined && chunk !== undefined && Reflect.get(chunk, "type") !== name) return `misnamed: ${frame}`
     const fault = events({ event: "message", data: JSON.stringify(chunk) })
-    if (fault !== undefined) return `${fault}\n${line}`
+    if (fault !== undefined) return `${fault}\n${frame}`
   }
   return undefined
 }

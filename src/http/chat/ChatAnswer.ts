@@ -16,10 +16,10 @@ import type { Envelope, StreamHead } from "../completion/ClientProtocol.ts"
 /** The `id` of the answer, as the client sees it. */
 export const completionId = (id: RequestId): string => `chatcmpl-${id}`
 
-/** The request id in a completion id; text without the prefix is returned unchanged. */
-export const requestIdIn = (id: string): string => id.replace(/^chatcmpl-/, "")
+/** The request id in the id of an answer; text without a prefix is returned unchanged. */
+export const requestIdIn = (id: string): string => id.replace(/^(?:chatcmpl-|resp_)/, "")
 
-const routingBody = (routing: RoutingSummary) => ({
+export const routingBody = (routing: RoutingSummary) => ({
   routed: routing.routed,
   routed_model: routing.model,
   routing_latency_ms: routing.latencyMillis

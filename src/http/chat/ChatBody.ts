@@ -32,11 +32,7 @@ export const readChatBody = (text: string, context: RequestContext): Result.Resu
 }
 
 const check = (fields: JsonObject, context: RequestContext): Result.Result<ChatInput, BodyError> => {
-  const error =
-    unsupportedParameter(fields) ??
-    badCallName(fields["metadata"]) ??
-    badSession(context.sessionHeader) ??
-    badEndUser(context.endUserHeader)
+  const error = unsupportedParameter(fields) ?? badLabel(fields["metadata"], context)
   if (error !== undefined) return Result.fail(error)
   // A model that is not text is reported last, as an unknown model would be.
   const modelIsText = fields["model"] === undefined || fields["model"] === null || typeof fields["model"] === "string"
@@ -75,6 +71,10 @@ const alternatives: { readonly [name: string]: string } = {
   functions: "; use tools",
   function_call: "; use tool_choice"
 }
+
+/** What is wrong with the labels and the session of a request, in any protocol of clients. */
+export const badLabel = (metadata: unknown, context: RequestContext) =>
+  badCallName(metadata) ?? badSession(context.sessionHeader) ?? badEndUser(context.endUserHeader)
 
 const badCallName = (metadata: unknown): InvalidCallName | undefined => {
   if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) return undefined

@@ -29,13 +29,13 @@ export const chatInputOf = (wire: Api.ChatCompletionRequest, context: RequestCon
 })
 
 /** Metadata other than `call_name` is never refused, so a value that cannot be a label counts as none. */
-const endUserIn = (metadata: Api.ChatCompletionRequest["metadata"]): string | undefined => {
+export const endUserIn = (metadata: Api.ChatCompletionRequest["metadata"]): string | undefined => {
   const id = metadata?.["end_user_id"]
   return isLabel(id, maxEndUserIdLength) ? id : undefined
 }
 
 /** Leaves out members without a value, so that absent stays absent. */
-const present = <A extends object>(fields: A): { [K in keyof A]?: NonNullable<A[K]> } => {
+export const present = <A extends object>(fields: A): { [K in keyof A]?: NonNullable<A[K]> } => {
   const kept: { [K in keyof A]?: NonNullable<A[K]> } = {}
   for (const key in fields) {
     const value = fields[key]

@@ -1,0 +1,103 @@
+/**
+ * Reads and checks the body of a request for a response, in the order that chat requests are checked in. What needs a
+ * server that keeps responses, or that runs tools itself, is refused by its name.
+ */
+import { Exit, Option, Result, Schema } from "effect"
+
+import { InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
+import type { ResponsesInputItem } from "../../api/ResponsesItems.ts"
+import { ResponsesRequest as Wire } from "../../api/ResponsesRequest.ts"
+import type { JsonObject } from "../../domain/JsonObject.ts"
+import { badLabel } from "../chat/ChatBody.ts"
+import type { BodyError, ReadBody, RequestContext } from "../completion/ClientProtocol.ts"
+import { parseJsonObject } from "../edge/JsonBody.ts"
+import { firstIssue } from "../edge/SchemaIssues.ts"
+import { type ClientTools, clientToolsOf, functionName } from "./ClientTools.ts"
+import { decodedDetails } from "./ReasoningEnvelope.ts"
+import { type ResponsesAsked, responsesAsked } from "./ResponsesAsked.ts"
+import { allowedNames, responsesInputOf } from "./ResponsesInput.ts"
+import { isLeftOut, unsupportedMember } from "./UnsupportedMembers.ts"
+
+/** Parses, checks and translates a body. */
+export const readResponsesBody = (
+  text: string,
+  context: RequestContext
+): Result.Result<ReadBody<ResponsesAsked>, BodyError> => {
+  const parsed = Result.mapError(parseJsonObject(text), ({ message }) => InvalidRequest.of(message))
+  return Result.flatMap(parsed, (fields) => check(fields, context))
+}
+
+const check = (fields: JsonObject, context: RequestContext): Result.Result<ReadBody<ResponsesAsked>, BodyError> => {
+  const unsupported = unsupportedMember(fields)
+  const error =
+    (unsupported === undefined ? undefined : UnsupportedParameter.of(unsupported)) ??
+    badLabel(fields["metadata"], context)
+  if (error !== undefined) return Result.fail(error)
+  // A model that is not text is reported last, as an unknown model would be.
+  const modelIsText = fields["model"] === undefined || fields["model"] === null || typeof fields["model"] === "string"
+  const sentTools = Array.isArray(fields["tools"]) ? fields["tools"] : []
+  const leftOut = sentTools.filter(isLeftOut)
+  const decoded = decode({
+    ...fields,
+    ...(leftOut.length > 0 && { tools: sentTools.filter((tool) => !isLeftOut(tool)) }),
+    ...(!modelIsText && { model: null })
+  })
+  if (Exit.isFailure(decoded)) {
+    const issue = Option.flatMapNullishOr(Exit.findErrorOption(decoded), firstIssue)
+    return Result.fail(InvalidRequest.of(Option.getOrElse(issue, () => "The request body is not a valid request")))
+  }
+  const wire = decoded.value
+  const tools = clientToolsOf(wire.tools ?? [])
+  const inconsistent = badItems(wire.input) ?? badTools(wire, tools)
+  if (inconsistent !== undefined) return Result.fail(InvalidRequest.of(inconsistent))
+  if (!modelIsText) return Result.fail(InvalidModel.of("model must be the id of a model, as text"))
+  const input = responsesInputOf(wire, tools, context)
+  const adjusted = [...leftOut.map(({ type }) => `tools.${type}=omitted`), ...(input.adjusted ?? [])]
+  return Result.succeed({
+    input: adjusted.length === 0 ? input : { ...input, adjusted },
+    asked: responsesAsked(fields, tools)
+  })
+}
+
+const decode = Schema.decodeUnknownExit(Wire)
+
+/** The output of a call must come after the call, and reasoning must be as the gateway wrote it. */
+const badItems = (input: Wire["input"]): string | undefined => {
+  if (typeof input === "string") return undefined
+  const called = new Set<string>()
+  for (const [index, item] of input.entries()) {
+    const problem = "role" in item ? undefined : badItem(item, called)
+    if (problem !== undefined) return `input[${index}].${problem}`
+  }
+  return undefined
+}
+
+const badItem = (item: Exclude<ResponsesInputItem, { readonly role: string }>, called: Set<string>) => {
+  switch (item.type) {
+    case "reasoning":
+      return decodedDetails(item.encrypted_content ?? "") === undefined
+        ? "encrypted_content: must be as it was in the answer, or left out"
+        : undefined
+    case "function_call":
+    case "custom_tool_call":
+      called.add(item.call_id)
+      return undefined
+    case "function_call_output":
+    case "custom_tool_call_output":
+      return called.has(item.call_id) ? undefined : "call_id: must equal the call_id of an earlier call"
+  }
+}
+
+/** Names must tell tools apart, and a forced tool must be among the tools. */
+const badTools = ({ tool_choice: choice }: Wire, tools: ClientTools): string | undefined => {
+  if (tools.ambiguous !== undefined) return `tools: two tools have the name ${JSON.stringify(tools.ambiguous)}`
+  if (choice === undefined || choice === null || choice === "auto" || choice === "none") return undefined
+  if (typeof choice === "object" && choice.type === "allowed_tools") {
+    const unknown = allowedNames(choice).some((name) => !tools.named.has(name))
+    return unknown || choice.tools.length === 0 ? "tool_choice.tools: must be some of tools" : undefined
+  }
+  if (tools.functions.length === 0) return "tool_choice: must not force a call when tools is empty"
+  return choice !== "required" && !tools.named.has(functionName(choice.name, undefined))
+    ? "tool_choice.name: must be the name of one of tools"
+    : undefined
+}
