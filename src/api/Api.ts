@@ -29,6 +29,7 @@ import { receipts } from "./examples/GenerationExamples.ts"
 import { modelCards, modelLists } from "./examples/ModelExamples.ts"
 import { Generation } from "./Generation.ts"
 import { Liveness, NotReady, Readiness } from "./Health.ts"
+import { MessagesRoutes } from "./MessagesRoutes.ts"
 import { MetricRoutes } from "./MetricRoutes.ts"
 import { ModelCard, ModelList } from "./Models.ts"
 import { documented } from "./OperationDocs.ts"
@@ -236,6 +237,7 @@ export const documentPaths = {
 export class Api extends HttpApi.make("tollgate").add(
   Chat,
   ResponsesRoutes.middleware(Authorization),
+  MessagesRoutes.middleware(Authorization),
   Audio,
   EmbeddingRoutes.middleware(Authorization),
   Models,

@@ -21,6 +21,17 @@ const endUser = {
 
 export const EmbeddingHeaders = Schema.Struct({ ...IdempotencyHeaders.fields, ...endUser })
 
+/** The headers of Anthropic's clients. Nobody is refused for a version, because there has been one alone. */
+export const MessagesHeaders = Schema.Struct({
+  "anthropic-version": Schema.optionalKey(Schema.String).annotate({
+    examples: ["2023-06-01"],
+    description: "Anthropic's clients send it; it may be left out."
+  }),
+  "x-api-key": Schema.optionalKey(Schema.String).annotate({
+    description: "An API key of this gateway, in place of `authorization`."
+  })
+})
+
 export const ChatHeaders = Schema.Struct({
   ...IdempotencyHeaders.fields,
   "x-session-id": Schema.optionalKey(Schema.String).annotate({

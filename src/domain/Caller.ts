@@ -2,7 +2,13 @@
 import type { ApiKeyId, BudgetId, EnvironmentId, ModelId, OrganizationId, ProjectId } from "./Ids.ts"
 
 /** The endpoints that are billed. */
-export const endpointNames = ["chat.completions", "responses", "audio.transcriptions", "embeddings"] as const
+export const endpointNames = [
+  "chat.completions",
+  "responses",
+  "messages",
+  "audio.transcriptions",
+  "embeddings"
+] as const
 /** A name that an endpoint allowlist may contain. */
 export type EndpointName = (typeof endpointNames)[number]
 

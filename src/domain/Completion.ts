@@ -32,6 +32,8 @@ export type CompletionEvent =
       readonly reason: FinishReason
       /** The provider's own word for the reason, when the gateway does not know it. */
       readonly unknownWord?: string
+      /** The stop sequence at which the text ended, where that is known. */
+      readonly stopSequence?: string
     }
 
 /** A whole answer. Text that the provider did not send is empty. */

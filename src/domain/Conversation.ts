@@ -85,6 +85,8 @@ export interface ToolMessage extends Cacheable {
   readonly role: "tool"
   readonly toolCallId: string
   readonly content: ReadonlyArray<ContentPart>
+  /** The tool failed, and the content says how. */
+  readonly isError?: true
 }
 
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage

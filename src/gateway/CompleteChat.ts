@@ -56,6 +56,8 @@ export interface StreamedAnswer {
   readonly routing: RoutingSummary
   /** The parameters that the model did not get as they were asked for. */
   readonly adjustments: ReadonlyArray<Adjustment>
+  /** Estimated tokens of the prompt, which is all that is known of the usage before the end. */
+  readonly promptTokens: number
   readonly items: StreamItems
 }
 
@@ -129,7 +131,7 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
       const learn = (outputTokens: number) => {
         if (limit === undefined) learned.observe(kindAt(model.id), outputTokens)
       }
-      return { answer: answered, meter, hold, receipt, learn, model: model.id, routing, adjustments }
+      return { answer: answered, meter, hold, receipt, learn, model: model.id, routing, adjustments, promptTokens }
     }).pipe(Effect.tapCause((cause) => receipt.recordFailure(cause)))
   })
 
@@ -140,8 +142,9 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
   }, Effect.scoped)
 
   const stream = Effect.fnUntraced(function* (call: ChatCall, drainSignal: DrainSignal) {
-    const { adjustments, model, routing, ...unsettled } = yield* answer(call, dispatch.open)
-    return { model, routing, adjustments, items: yield* meteredStream(unsettled, drainSignal, write) }
+    const { adjustments, model, promptTokens, routing, ...unsettled } = yield* answer(call, dispatch.open)
+    const items = yield* meteredStream(unsettled, drainSignal, write)
+    return { model, routing, adjustments, promptTokens, items }
   })
 
   return CompleteChat.of({ complete, stream })

@@ -23,6 +23,8 @@ export type Delta = Exclude<CompletionEvent, { readonly type: "usage" | "finish"
 export class Meter {
   /** Set once the provider has finished; it stays undefined while the answer is incomplete. */
   finishReason: FinishReason | undefined = undefined
+  /** The stop sequence at which the answer ended, where that is known. */
+  stopSequence: string | undefined = undefined
   /** True once the client was sent any output. */
   hasDelivered = false
   private reported: Usage | undefined = undefined
@@ -62,6 +64,7 @@ export class Meter {
           break
         case "finish":
           this.finishReason = event.reason
+          this.stopSequence = event.stopSequence
           break
         case "text":
         case "refusal":

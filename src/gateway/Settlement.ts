@@ -24,6 +24,8 @@ import type { ReceiptDraft } from "./ReceiptDraft.ts"
 /** What a complete answer was charged for. */
 export interface Settlement extends ChargedUsage {
   readonly finishReason: FinishReason
+  /** The stop sequence at which the answer ended, where that is known. */
+  readonly stopSequence?: string
 }
 
 /** How a streamed answer ended. */
@@ -49,13 +51,13 @@ export interface UnsettledAnswer<A> {
 /** Charges a complete answer. */
 export const settle = Effect.fnUntraced(function* <A>(unsettled: UnsettledAnswer<A>) {
   const { answer, meter } = unsettled
-  const { finishReason } = meter
+  const { finishReason, stopSequence } = meter
   if (finishReason === undefined) return yield* Effect.die(new Error("a complete answer has a finish reason"))
   const metered = meter.complete()
   unsettled.learn?.(metered.usage.output)
   const cost = costOf(answer.target.endpoint.price, metered.usage)
   const charged = yield* chargeRequest(unsettled, { metered, cost, outcome: "completed" })
-  return { finishReason, ...charged } satisfies Settlement
+  return { finishReason, ...(stopSequence !== undefined && { stopSequence }), ...charged } satisfies Settlement
 })
 
 /** The moment at which open streams have to end, because the gateway is about to stop. */

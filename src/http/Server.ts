@@ -23,6 +23,7 @@ import { metricHandlersLayer, type MetricOptions } from "./edge/MetricHandlers.t
 import { RequestBodies } from "./edge/RequestBodies.ts"
 import { embeddingHandlersLayer } from "./embeddings/EmbeddingHandlers.ts"
 import { generationHandlersLayer } from "./generation/GenerationHandlers.ts"
+import { messagesHandlersLayer } from "./messages/MessagesHandlers.ts"
 import { modelHandlersLayer } from "./models/ModelHandlers.ts"
 import { referenceLayer } from "./reference/ReferenceRoutes.ts"
 import { responsesHandlersLayer } from "./responses/ResponsesHandlers.ts"
@@ -45,6 +46,7 @@ export const serverLayer = <E, R>(options: ServerOptions, socket: Layer.Layer<Ht
   const handlers = Layer.mergeAll(
     chatHandlersLayer(options),
     responsesHandlersLayer(options),
+    messagesHandlersLayer(options),
     TranscriptionHandlers.transcriptionHandlersLayer(options),
     embeddingHandlersLayer(options),
     modelHandlersLayer(options),

@@ -96,7 +96,7 @@ const answers = (client: Client, { sandbox }: Gateways) =>
           const plainAnswer = yield* Effect.promise(() => client.complete(request))
           const expected = {
             text: plain.at("choices.0.message.content"),
-            finishReason: "stop",
+            finishReason: client.finishReasons?.["stop"] ?? "stop",
             promptTokens: plain.at("usage.prompt_tokens"),
             completionTokens: plain.at("usage.completion_tokens"),
             cost: plain.at("usage.cost")

@@ -12,6 +12,7 @@ import { HttpApi } from "effect/http-api"
 
 import { documentPaths } from "../../src/api/Api.ts"
 import { errorTable } from "../../src/api/ErrorTable.ts"
+import { MessageError } from "../../src/api/Message.ts"
 import { WholeApi } from "../../src/api/WholeApi.ts"
 import { connectionBacklog, nodeServer } from "../../src/http/edge/NodeServer.ts"
 
@@ -73,6 +74,17 @@ const errorsOf = (status: number): Check => {
   return checkOf([Schema.Struct({ error: Schema.Struct({ code: Schema.Literals(codes), message: Schema.String }) })])
 }
 
+const messageError = checkOf([MessageError])
+
+/** Errors have the shape of Anthropic on the routes of its API, whatever the definition declares for their status. */
+const messageErrorFault = (path: string, status: number, value: object): string | undefined => {
+  const isRoute = /^\/v1\/messages(\/|$)/.test(path)
+  const isModels = /^\/v1\/models(\/|$)/.test(path) && "request_id" in value
+  if (status < 400 || (!isRoute && !isModels)) return undefined
+  const code = "error" in value ? Reflect.get(Object(value.error), "code") : undefined
+  return messageError(value) ?? (Reflect.get(errorTable, String(code)) === status ? "" : `${code} is not for ${status}`)
+}
+
 /** The member of the service's own name under the name by which the schemas declare it. */
 const withDeclaredName = (json: unknown, serviceName: string): unknown => {
   if (serviceName === "svc" || typeof json !== "object" || json === null) return json
@@ -97,7 +109,7 @@ const parseJson = (text: string, serviceName: string): object | undefined => {
 }
 
 /** The last event of a stream whose events have names. */
-const lastEvent = /^event: (?:response\.(?:completed|incomplete|failed)|error)\n/
+const lastEvent = /^event: (?:response\.(?:completed|incomplete|failed)|message_stop|error)\n/
 
 const isEnd = (frame: string): boolean => frame === "data: [DONE]" || frame.startsWith("event: error\n")
 
@@ -106,7 +118,9 @@ const streamFault = ({ body, isComplete }: SentAnswer, events: Check, serviceNam
   const frames = body.split("\n\n")
   const rest = frames.pop()
   const last = frames.at(-1) ?? ""
-  const hasEnd = frames.some((frame) => frame.startsWith("event: response.")) ? lastEvent.test(last) : isEnd(last)
+  const hasEnd = frames.some((frame) => /^event: (?:response\.|message_)/.test(frame))
+    ? lastEvent.test(last)
+    : isEnd(last)
   if (isComplete && (rest !== "" || !hasEnd)) return "the stream does not end with [DONE] or with its last event"
   for (const frame of frames) {
     if (frame.startsWith(":") || frame === "data: [DONE]") continue
@@ -141,7 +155,8 @@ export const contractFault = (answer: SentAnswer, serviceName = "svc"): string |
   const check = endpoint === undefined ? errorsOf(status) : endpoint.byStatus.get(status)
   if (check === undefined) return `the status ${status} is not declared`
   const value = isJson ? parseJson(body, serviceName) : body
-  const fault = value === undefined ? "the body is not a JSON object" : check(value)
+  const messageFault = typeof value === "object" ? messageErrorFault(path, status, value) : undefined
+  const fault = value === undefined ? "the body is not a JSON object" : (messageFault ?? check(value)) || undefined
   return fault === undefined ? undefined : `${fault}\n${body.slice(0, 2_000)}`
 }
 

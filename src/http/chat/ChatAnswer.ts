@@ -8,22 +8,17 @@ import type { ReasoningDetail } from "../../domain/Conversation.ts"
 import type { RequestId } from "../../domain/Ids.ts"
 import { type Picodollars, toUsdNumber, zero } from "../../domain/Money.ts"
 import { cacheWriteTokens, none, promptTokens, type Usage } from "../../domain/Usage.ts"
-import type { PlainAnswer, RoutingSummary } from "../../gateway/CompleteChat.ts"
+import type { PlainAnswer } from "../../gateway/CompleteChat.ts"
 import type { Delta } from "../../gateway/Meter.ts"
 import type { LastItem } from "../../gateway/Settlement.ts"
+import { routingBody } from "../completion/AnswerMembers.ts"
 import type { Envelope, StreamHead } from "../completion/ClientProtocol.ts"
 
 /** The `id` of the answer, as the client sees it. */
 export const completionId = (id: RequestId): string => `chatcmpl-${id}`
 
-/** The request id in the id of an answer; text without a prefix is returned unchanged. */
-export const requestIdIn = (id: string): string => id.replace(/^(?:chatcmpl-|resp_)/, "")
-
-export const routingBody = (routing: RoutingSummary) => ({
-  routed: routing.routed,
-  routed_model: routing.model,
-  routing_latency_ms: routing.latencyMillis
-})
+/** The request id in the id of an answer in any protocol; text without a prefix is returned unchanged. */
+export const requestIdIn = (id: string): string => id.replace(/^(?:chatcmpl-|resp_|msg_)/, "")
 
 const usageBody = (usage: Usage, cost: Picodollars): WireUsage => {
   const prompt = promptTokens(usage)

@@ -5,25 +5,15 @@
 import { Exit, Option, Result, Schema } from "effect"
 
 import { ChatCompletionRequest as Wire } from "../../api/ChatRequest.ts"
-import {
-  InvalidCallName,
-  InvalidEndUserId,
-  InvalidModel,
-  InvalidRequest,
-  UnsupportedParameter
-} from "../../api/Errors.ts"
+import { InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
 import type { JsonObject } from "../../domain/JsonObject.ts"
-import { hasAtMostCharacters } from "../../domain/TextLength.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
 import type { BodyError, RequestContext } from "../completion/ClientProtocol.ts"
+import { badCallName, badContext } from "../completion/ContextChecks.ts"
 import { parseJsonObject } from "../edge/JsonBody.ts"
-import { isLabel, labelRule, maxCallNameLength, maxEndUserIdLength } from "../edge/RequestLabels.ts"
 import { firstIssue } from "../edge/SchemaIssues.ts"
 import { badCacheControl } from "./CacheControlFromWire.ts"
 import { chatInputOf } from "./ChatInputFromWire.ts"
-
-/** In code points. */
-const maxSessionIdLength = 256
 
 /** Parses, checks and translates a body. */
 export const readChatBody = (text: string, context: RequestContext): Result.Result<ChatInput, BodyError> => {
@@ -32,7 +22,7 @@ export const readChatBody = (text: string, context: RequestContext): Result.Resu
 }
 
 const check = (fields: JsonObject, context: RequestContext): Result.Result<ChatInput, BodyError> => {
-  const error = unsupportedParameter(fields) ?? badLabel(fields["metadata"], context)
+  const error = unsupportedParameter(fields) ?? badCallName(fields["metadata"]) ?? badContext(context)
   if (error !== undefined) return Result.fail(error)
   // A model that is not text is reported last, as an unknown model would be.
   const modelIsText = fields["model"] === undefined || fields["model"] === null || typeof fields["model"] === "string"
@@ -71,29 +61,6 @@ const alternatives: { readonly [name: string]: string } = {
   functions: "; use tools",
   function_call: "; use tool_choice"
 }
-
-/** What is wrong with the labels and the session of a request, in any protocol of clients. */
-export const badLabel = (metadata: unknown, context: RequestContext) =>
-  badCallName(metadata) ?? badSession(context.sessionHeader) ?? badEndUser(context.endUserHeader)
-
-const badCallName = (metadata: unknown): InvalidCallName | undefined => {
-  if (typeof metadata !== "object" || metadata === null || Array.isArray(metadata)) return undefined
-  const name = Reflect.get(metadata, "call_name")
-  if (!isGiven(name)) return undefined
-  return isLabel(name, maxCallNameLength)
-    ? undefined
-    : InvalidCallName.of(labelRule("metadata.call_name", maxCallNameLength))
-}
-
-const badSession = (header: string | undefined): InvalidRequest | undefined =>
-  header !== undefined && !hasAtMostCharacters(header, maxSessionIdLength)
-    ? InvalidRequest.of(`x-session-id must have at most ${maxSessionIdLength} characters`)
-    : undefined
-
-const badEndUser = (header: string | undefined): InvalidEndUserId | undefined =>
-  header === undefined || isLabel(header, maxEndUserIdLength)
-    ? undefined
-    : InvalidEndUserId.of(labelRule("x-end-user-id", maxEndUserIdLength))
 
 /** A tool result must answer an earlier call, and a forced tool must be among the tools. */
 const badToolReferences = (wire: Wire): string | undefined => {

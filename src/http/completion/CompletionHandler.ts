@@ -20,7 +20,7 @@ import { RequestBodies } from "../edge/RequestBodies.ts"
 import { headerText, utf8Text } from "../edge/RequestText.ts"
 import { adjustedHeader, withRetryAfter } from "../edge/ResponseHeaders.ts"
 import * as AnswerStream from "./AnswerStream.ts"
-import type { ClientProtocol, Envelope } from "./ClientProtocol.ts"
+import type { ClientProtocol, Envelope, RequestContext } from "./ClientProtocol.ts"
 
 export interface CompletionOptions {
   readonly serviceName: string
@@ -41,18 +41,13 @@ export const completionHandler = Effect.fnUntraced(function* <Asked>(
   const { version } = yield* Catalog
   const { signal: drainSignal } = yield* Drain
   const deadlines = yield* makeDeadlines
-  const autoModel = `${serviceName}-auto`
   const { endpoint, keepAlive } = protocol
 
   return Effect.fnUntraced(function* ({ request }: { readonly request: HttpServerRequest.HttpServerRequest }) {
     const { headers } = request
     const key = yield* Effect.fromResult(Idempotency.idempotencyKeyIn(headers))
     const body = yield* bodies.whole(request, maxBodyBytes)
-    const context = {
-      autoModel,
-      sessionHeader: headerText(headers["x-session-id"]),
-      endUserHeader: headerText(headers["x-end-user-id"])
-    }
+    const context = contextOf(request, { serviceName })
     const { asked, input } = yield* Effect.fromResult(protocol.read(yield* utf8Text(body), context, headers))
     const caller = yield* CurrentCaller
     const createdSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
@@ -98,11 +93,22 @@ export const completionHandler = Effect.fnUntraced(function* <Asked>(
   }, withRetryAfter)
 })
 
+/** What the meaning of a request depends on beside its body. */
+export const contextOf = (
+  { headers }: HttpServerRequest.HttpServerRequest,
+  { serviceName }: Pick<CompletionOptions, "serviceName">
+): RequestContext => ({
+  autoModel: `${serviceName}-auto`,
+  sessionHeader: headerText(headers["x-session-id"]),
+  endUserHeader: headerText(headers["x-end-user-id"])
+})
+
 /** What an error in a stream names when no model answered. */
 const unanswered = (model: string | undefined) => ({
   model: model ?? "",
   routing: { routed: model === undefined, model: null, latencyMillis: null },
-  adjustments: []
+  adjustments: [],
+  promptTokens: 0
 })
 
 const adjustedOf = ({ adjustments }: PlainAnswer | StreamedAnswer): Pick<RecordedAnswer, "adjusted"> =>

@@ -2,7 +2,8 @@
  * The checks that need nothing of a request's body, in the order of the contract: the API key (401), the key's endpoint
  * allowlist (403), its rate limit and its limit of concurrent requests (429).
  */
-import { Context, Duration, Effect, Layer, References } from "effect"
+import { Context, Duration, Effect, Layer, Redacted, References } from "effect"
+import { HttpServerRequest } from "effect/http"
 
 import { ApiKeys } from "../../access/ApiKeys.ts"
 import { concurrencyMessage, ConcurrencyLimits, hasConcurrencyLimit } from "../../access/ConcurrencyLimits.ts"
@@ -10,7 +11,7 @@ import type { LimitedResource } from "../../access/RateBucket.ts"
 import { hasTokenLimit, rateLimitMessage, RateLimits, type RateLimitStatus } from "../../access/RateLimits.ts"
 import { Authorization, CurrentCaller } from "../../api/Api.ts"
 import { EndpointNotAllowed, InternalError, RateLimitExceeded, Unauthorized } from "../../api/Errors.ts"
-import { type Caller, endpointNames } from "../../domain/Caller.ts"
+import { type Caller, type EndpointName, endpointNames } from "../../domain/Caller.ts"
 import { type AccessRecord, CurrentAccessRecord } from "../../observability/AccessLog.ts"
 import { describeFault, failedRequest } from "../../observability/ErrorDescription.ts"
 import { makeLimitedLog } from "../../observability/LimitedLog.ts"
@@ -65,7 +66,7 @@ export const authorizationLayer = Layer.effect(
 
     return Authorization.of({
       bearer: Effect.fnUntraced(function* (httpEffect, { credential, endpoint, group }) {
-        const caller = yield* keys.authenticate(credential).pipe(
+        const caller = yield* authenticate(keys, credential, group.identifier).pipe(
           Effect.catchReasons("AccessError", {
             Unavailable: ({ cause }) =>
               Effect.andThen(
@@ -77,9 +78,7 @@ export const authorizationLayer = Layer.effect(
         )
         const access = yield* CurrentAccessRecord
         if (access !== undefined) access.caller = { organization: caller.organization, key: caller.key }
-        const name = endpointNames.find(
-          (known) => known === `${group.identifier}.${endpoint.identifier}` || known === group.identifier
-        )
+        const name = endpointNameOf(group.identifier, endpoint.identifier)
         if (name !== undefined && caller.endpoints?.has(name) === false) {
           return yield* EndpointNotAllowed.of(`This API key may not use ${name}`)
         }
@@ -90,6 +89,29 @@ export const authorizationLayer = Layer.effect(
     })
   })
 )
+
+/** The groups of endpoints that clients of Anthropic call. */
+const keysInOwnHeader: ReadonlySet<string> = new Set(["messages", "models"])
+
+/**
+ * Clients of Anthropic send a key in a header of their own, and may send a token of another service beside it. So that
+ * header is read where the other one has no valid key.
+ */
+const authenticate = (keys: ApiKeys["Service"], credential: Redacted.Redacted, group: string) =>
+  keysInOwnHeader.has(group)
+    ? Effect.catch(keys.authenticate(credential), (error) =>
+        Effect.flatMap(HttpServerRequest.HttpServerRequest, ({ headers }) => {
+          const key = headers["x-api-key"]
+          return key === undefined || error.reason._tag !== "InvalidKey"
+            ? Effect.fail(error)
+            : keys.authenticate(Redacted.make(key))
+        })
+      )
+    : keys.authenticate(credential)
+
+/** The name by which an allowlist knows an endpoint: a group has one name, or each endpoint of it has its own. */
+const endpointNameOf = (group: string, endpoint: string): EndpointName | undefined =>
+  endpointNames.find((known) => known === group || known === `${group}.${endpoint}`)
 
 /** Tells the handlers who calls them, and log lines the organization. */
 const aboutCaller = (caller: Caller, access: AccessRecord | undefined) =>

@@ -16,6 +16,7 @@ import { describeCause, failedRequest } from "../../observability/ErrorDescripti
 import { type LimitedLog, makeLimitedLog } from "../../observability/LimitedLog.ts"
 import { makeCountRequest } from "../../observability/RequestMetrics.ts"
 import { Deployment } from "../Deployment.ts"
+import { asMessageResponse, expectsMessageErrors } from "../messages/MessageErrors.ts"
 import { makeCrossOrigin, type CrossOriginOptions, withCrossOrigin } from "./CrossOrigin.ts"
 import { Drain, shutdownError } from "./Drain.ts"
 import { methodsOf, noSuchRoute, routeOf } from "./UnknownRoutes.ts"
@@ -71,13 +72,14 @@ export const edgeLayer = (options: EdgeOptions) =>
         yield* Effect.addFinalizer((exit) => end(access, request, exit))
         const corsHeaders = crossOrigin?.headersFor(request)
         const preflight = crossOrigin?.preflight(request)
+        const isMessages = expectsMessageErrors(request)
         const response = yield* (preflight === undefined ? httpEffect : Effect.succeed(preflight)).pipe(
-          Effect.onInterrupt(() => answerShutdown(corsHeaders)),
+          Effect.onInterrupt(() => answerShutdown(corsHeaders, isMessages ? id : undefined)),
           Effect.catchCause((cause) => undeclaredError(cause, options, write)),
           Effect.provideContext(aboutRequest(access, maxBodySize))
         )
         access.status = response.status
-        const identified = HttpServerResponse.setHeaders(response, {
+        const identified = HttpServerResponse.setHeaders(isMessages ? asMessageResponse(response, id) : response, {
           "x-request-id": id,
           ...(sandbox && { "x-tollgate-sandbox": "true" })
         })
@@ -101,12 +103,12 @@ const pathOf = ({ url }: HttpServerRequest.HttpServerRequest): string => url.spl
  * The platform would answer a request that outlives the shutdown limit with an empty 503. A request whose client left
  * is interrupted as well, but with another status, and its answer is never read.
  */
-const answerShutdown = (headers: Readonly<Record<string, string>> | undefined) =>
-  HttpEffect.appendPreResponseHandler((_request, response) =>
-    Effect.succeed(
-      response.status === 503 ? errorResponse("internal_error", shutdownError.error.message, headers) : response
-    )
-  )
+const answerShutdown = (headers: Readonly<Record<string, string>> | undefined, messages: RequestId | undefined) =>
+  HttpEffect.appendPreResponseHandler((_request, response) => {
+    if (response.status !== 503) return Effect.succeed(response)
+    const error = errorResponse("internal_error", shutdownError.error.message, headers)
+    return Effect.succeed(messages === undefined ? error : asMessageResponse(error, messages))
+  })
 
 const errorResponse = (code: ErrorCode, message: string, headers: Readonly<Record<string, string>> = {}) =>
   HttpServerResponse.jsonUnsafe({ error: { code, message } }, { status: errorTable[code], headers })

@@ -8,7 +8,7 @@ import { cacheWriteTokens, promptTokens, totalTokens } from "../../domain/Usage.
 import type { ChargedUsage } from "../../gateway/Charging.ts"
 import type { RoutingSummary } from "../../gateway/CompleteChat.ts"
 import type { LastItem } from "../../gateway/Settlement.ts"
-import { routingBody } from "../chat/ChatAnswer.ts"
+import { routingBody } from "../completion/AnswerMembers.ts"
 import type { Envelope } from "../completion/ClientProtocol.ts"
 import type { RepeatedMembers } from "./ResponsesAsked.ts"
 

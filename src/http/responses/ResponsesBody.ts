@@ -8,8 +8,8 @@ import { InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Er
 import type { ResponsesInputItem } from "../../api/ResponsesItems.ts"
 import { ResponsesRequest as Wire } from "../../api/ResponsesRequest.ts"
 import type { JsonObject } from "../../domain/JsonObject.ts"
-import { badLabel } from "../chat/ChatBody.ts"
 import type { BodyError, ReadBody, RequestContext } from "../completion/ClientProtocol.ts"
+import { badCallName, badContext } from "../completion/ContextChecks.ts"
 import { parseJsonObject } from "../edge/JsonBody.ts"
 import { firstIssue } from "../edge/SchemaIssues.ts"
 import { type ClientTools, clientToolsOf, functionName } from "./ClientTools.ts"
@@ -31,7 +31,8 @@ const check = (fields: JsonObject, context: RequestContext): Result.Result<ReadB
   const unsupported = unsupportedMember(fields)
   const error =
     (unsupported === undefined ? undefined : UnsupportedParameter.of(unsupported)) ??
-    badLabel(fields["metadata"], context)
+    badCallName(fields["metadata"]) ??
+    badContext(context)
   if (error !== undefined) return Result.fail(error)
   // A model that is not text is reported last, as an unknown model would be.
   const modelIsText = fields["model"] === undefined || fields["model"] === null || typeof fields["model"] === "string"

@@ -47,7 +47,12 @@ const options: Options = {
   keepAlive: keepAliveComment,
   keepAliveEvery: Duration.seconds(10),
   encoderOfFailure: () =>
-    encoderOf({ model: "", routing: { routed: true, model: null, latencyMillis: null }, adjustments: [] }),
+    encoderOf({
+      model: "",
+      routing: { routed: true, model: null, latencyMillis: null },
+      adjustments: [],
+      promptTokens: 0
+    }),
   drainSignal: Effect.never
 }
 
@@ -61,6 +66,7 @@ const answerOf = (items: StreamItems): StreamedAnswer => ({
   model: modelId("m"),
   routing: { routed: true, model: modelId("m"), latencyMillis: 1 },
   adjustments: [],
+  promptTokens: 1,
   items
 })
 

@@ -17,7 +17,7 @@ import { usd } from "../../support/TestGateway.ts"
 const id = requestId("01a203b4-b71a-76fe-9c67-e2d507f95a68")
 const envelope = { id, createdSeconds: 1_795_358_504, serviceName: "svc", fingerprint: "fp_1" }
 const routing = { routed: false, model: null, latencyMillis: null }
-const head = { model: modelId("gpt-5.2"), routing, adjustments: [] }
+const head = { model: modelId("gpt-5.2"), routing, adjustments: [], promptTokens: 0 }
 const charged = { usage: { ...none, input: 7, cacheRead: 3, output: 5, reasoning: 2 }, cost: usd("0.0001") }
 
 const readBody = (fields: Json) =>

@@ -16,7 +16,7 @@ import {
 import type { WireCall } from "../Protocol.ts"
 import { dataUri } from "../shared/DataUri.ts"
 import { argumentsIn, isBlank } from "../shared/Field.ts"
-import { type SignedThinking, signedThinkingFrom } from "../shared/ReasoningDetails.ts"
+import { type SignedThinking, claudeThinkingFrom } from "../shared/ReasoningDetails.ts"
 import { breakpoints, ephemeral, type EphemeralCacheControl } from "../shared/request/CacheBreakpoints.ts"
 import { instructionOf } from "../shared/request/ResponseFormats.ts"
 import { interleaved } from "../shared/request/ThinkingPositions.ts"
@@ -132,7 +132,7 @@ const assistantBlocks = (
   { call, marks, wireId }: MessageContext,
   message: AssistantMessage
 ): ReadonlyArray<ContentBlock> =>
-  interleaved<ContentBlock>(message, signedThinkingFrom(call.origin, message), {
+  interleaved<ContentBlock>(message, claudeThinkingFrom(call, message), {
     thinking: thinkingBlock,
     text: (text, part, isEnd) =>
       isBlank(text) ? [] : [{ type: "text", text, cache_control: isEnd ? marks.get(part) : undefined }],

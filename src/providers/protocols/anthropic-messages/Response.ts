@@ -60,7 +60,12 @@ const readBody = (state: State, body: Fields): Failure | undefined => {
     if (blockFailure !== undefined) return blockFailure
     stopBlock(state, index)
   }
-  return readFinishReason(state, finishReasons, asText(body["stop_reason"]))
+  return readStop(state, body)
+}
+
+const readStop = (state: State, fields: Fields): Failure | undefined => {
+  state.events.setStopSequence(asText(fields["stop_sequence"]))
+  return readFinishReason(state, finishReasons, asText(fields["stop_reason"]))
 }
 
 const readEvent = (state: State, fields: Fields, name: string): Failure | undefined => {
@@ -83,7 +88,7 @@ const readEvent = (state: State, fields: Fields, name: string): Failure | undefi
       return undefined
     case "message_delta":
       readUsage(state, fields)
-      return readFinishReason(state, finishReasons, asText(asObject(fields["delta"])?.["stop_reason"]))
+      return readStop(state, asObject(fields["delta"]) ?? {})
     case "message_stop":
       state.ended = true
       return undefined

@@ -16,7 +16,7 @@ import {
 import type { WireCall } from "../Protocol.ts"
 import { dataUri } from "../shared/DataUri.ts"
 import { argumentsIn, isBlank } from "../shared/Field.ts"
-import { type SignedThinking, signedThinkingFrom } from "../shared/ReasoningDetails.ts"
+import { type SignedThinking, claudeThinkingFrom } from "../shared/ReasoningDetails.ts"
 import { automaticBreakpoint, type CacheBreakpoints } from "../shared/request/CacheBreakpoints.ts"
 import { instructionOf } from "../shared/request/ResponseFormats.ts"
 import { interleaved } from "../shared/request/ThinkingPositions.ts"
@@ -155,7 +155,7 @@ const imageBlocks = (url: string): ReadonlyArray<ImageBlock> => {
 const assistantBlocks = (context: MessageContext, message: AssistantMessage): ReadonlyArray<ContentBlock> => {
   const { call, pointAfter, wireId } = context
   if (message.toolCalls.length === 0 && message.content.every(({ text }) => isBlank(text))) return []
-  return interleaved<ContentBlock>(message, signedThinkingFrom(call.origin, message), {
+  return interleaved<ContentBlock>(message, claudeThinkingFrom(call, message), {
     thinking: reasoningBlock,
     text: (text, part, isEnd) => (isBlank(text) ? [] : [{ text }, ...(isEnd ? pointAfter(part) : [])]),
     call: (tool) => [

@@ -6,7 +6,9 @@
 import { hash } from "node:crypto"
 
 import type { AssistantMessage, ReasoningDetail } from "../../../domain/Conversation.ts"
+import { nativeThinkingIn } from "../../../domain/NativeThinking.ts"
 import { joinedDetails } from "../../../domain/ReasoningBlocks.ts"
+import type { WireCall } from "../Protocol.ts"
 import { asText } from "./Field.ts"
 
 const separator = "#"
@@ -77,6 +79,24 @@ const shortHash = (text: string): string => hash("sha256", text, "hex").slice(0,
 export type SignedThinking =
   | { readonly type: "text"; readonly text: string; readonly signature: string; readonly position: ThinkingPosition }
   | { readonly type: "redacted"; readonly data: string; readonly position: ThinkingPosition }
+
+/** The same for a Claude, with what the client brought as Claude had signed it. */
+export const claudeThinkingFrom = (
+  { model, origin }: Pick<WireCall, "model" | "origin">,
+  message: AssistantMessage
+): ReadonlyArray<SignedThinking> => {
+  const brought = model.ownedBy === "anthropic" ? message.reasoningDetails.flatMap(asNative) : []
+  const own = signedThinkingFrom(origin, message)
+  return brought.length === 0 ? own : [...own, ...brought].sort(byPosition)
+}
+
+const asNative = (detail: ReasoningDetail): ReadonlyArray<SignedThinking> => {
+  const thinking = nativeThinkingIn(detail)
+  return thinking === undefined ? [] : [thinking]
+}
+
+const byPosition = (one: SignedThinking, other: SignedThinking): number =>
+  one.position.text - other.position.text || one.position.calls - other.position.calls
 
 /**
  * The thinking in a message that `origin` accepts back. Text without a signature is refused, and so is a signature

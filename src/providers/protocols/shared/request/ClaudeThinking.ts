@@ -4,7 +4,7 @@
  */
 import { forcesTool } from "../../../../domain/Conversation.ts"
 import type { WireCall } from "../../Protocol.ts"
-import { signedThinkingFrom } from "../ReasoningDetails.ts"
+import { claudeThinkingFrom } from "../ReasoningDetails.ts"
 import { type EffortLevel, type Thinking, thinkingOf } from "./Thinking.ts"
 
 /** The beta that knows `block_binding`. */
@@ -41,9 +41,9 @@ export const claudeThinking = (call: WireCall): Thinking => {
 }
 
 /** True when a tool result is to be answered, and the call it belongs to came without this model's thinking. */
-const inUnsignedLoop = ({ origin, request }: WireCall): boolean => {
-  const last = request.messages.findLast((message) => message.role !== "tool" && message.role !== "system")
-  return last?.role === "assistant" && last.toolCalls.length > 0 && signedThinkingFrom(origin, last).length === 0
+const inUnsignedLoop = (call: WireCall): boolean => {
+  const last = call.request.messages.findLast((message) => message.role !== "tool" && message.role !== "system")
+  return last?.role === "assistant" && last.toolCalls.length > 0 && claudeThinkingFrom(call, last).length === 0
 }
 
 /** Only models from 4.7 on, which are those that know `xhigh`, accept `block_binding`. */

@@ -60,6 +60,8 @@ export interface EventBuilder extends ReasoningBuilder {
   readonly setOversized: () => void
   /** Keeps a finish reason that no table knows, for the event that ends the answer. */
   readonly setUnknownReason: (word: string) => void
+  /** Keeps the stop sequence at which the provider ended the answer, for the same event. */
+  readonly setStopSequence: (sequence: string | undefined) => void
   /** The events since the last call. */
   readonly take: () => CompletionEvents
   /** The last events. The answer is broken when the provider never gave a finish reason. */
@@ -105,10 +107,10 @@ export const makeEventBuilder = (
   const events: Array<CompletionEvent> = []
   let responseId = ""
   let unknownWord: string | undefined
-  let stopped = false
+  let stopped: string | undefined
   let isOversized = false
   const toolCalls: Array<BuiltToolCall> = []
-  const filter = localStops.length === 0 ? passThrough : stopAt(localStops, () => (stopped = true))
+  const filter = localStops.length === 0 ? passThrough : stopAt(localStops, (sequence) => (stopped = sequence))
   let visibleLength = 0
   const limit = localLimit === undefined ? undefined : tokenLimit(localLimit)
   const appendVisible = (whole: string): void => {
@@ -152,19 +154,28 @@ export const makeEventBuilder = (
     setResponseId: (id) => (responseId ||= id ?? ""),
     setOversized: () => (isOversized = true),
     setUnknownReason: (word) => (unknownWord = word.slice(0, maxUnknownWordLength)),
+    setStopSequence: (sequence) => (stopped ??= sequence),
     take,
     finish: (reason) => {
       if (reason === undefined) return Result.fail(broken("The provider's answer ended without a finish reason."))
       if (isOversized) return Result.fail(broken("The provider's answer has more parts than any model makes."))
       appendVisible(filter.flush())
       events.push(...missingArguments(toolCalls))
-      const fitting = fittingReason(reason, toolCalls, stopped)
+      const fitting = fittingReason(reason, toolCalls, stopped !== undefined)
       const final = fitting === "stop" && limit?.isReached() ? "length" : fitting
-      events.push({ type: "finish", reason: final, ...(unknownWord !== undefined && { unknownWord }) })
+      events.push(finishEvent(final, unknownWord, stopped))
       return Result.succeed(take())
     }
   }
 }
+
+/** `stopSequence`: where the text was cut, by the gateway or by the provider. */
+const finishEvent = (reason: FinishReason, unknownWord?: string, stopSequence?: string): CompletionEvent => ({
+  type: "finish",
+  reason,
+  ...(unknownWord !== undefined && { unknownWord }),
+  ...(reason === "stop" && stopSequence !== undefined && { stopSequence })
+})
 
 /** An empty object for each call that came without arguments. */
 const missingArguments = (toolCalls: ReadonlyArray<BuiltToolCall>): CompletionEvents =>

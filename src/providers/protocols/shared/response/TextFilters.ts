@@ -14,18 +14,21 @@ export interface TextFilter {
 export const passThrough: TextFilter = { push: (text) => text, flush: () => "" }
 
 /** Drops the text from the first of `sequences` on, and calls `onStop` once when it finds one. */
-export const stopAt = (sequences: ReadonlyArray<string>, onStop: () => void): TextFilter => {
+export const stopAt = (sequences: ReadonlyArray<string>, onStop: (sequence: string) => void): TextFilter => {
   let held = ""
   let stopped = false
   const push = (text: string): string => {
     if (stopped) return ""
     const pending = held + text
-    const starts = sequences.map((sequence) => pending.indexOf(sequence)).filter((start) => start >= 0)
-    if (starts.length > 0) {
+    const found = sequences
+      .map((sequence) => ({ sequence, start: pending.indexOf(sequence) }))
+      .filter(({ start }) => start >= 0)
+      .sort((a, b) => a.start - b.start)[0]
+    if (found !== undefined) {
       stopped = true
       held = ""
-      onStop()
-      return pending.slice(0, Math.min(...starts))
+      onStop(found.sequence)
+      return pending.slice(0, found.start)
     }
     const length = partialMarkerLength(pending, sequences)
     held = pending.slice(pending.length - length)

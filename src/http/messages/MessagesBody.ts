@@ -1,0 +1,129 @@
+/**
+ * Reads and checks the body of a request in Anthropic's form. What no target of the gateway can be given is refused by
+ * its name; what only steers how Anthropic itself works is left out, and named in the answer.
+ */
+import { Exit, Option, Result, Schema } from "effect"
+
+import { InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
+import { MessagesRequest, MessageTokensRequest } from "../../api/MessagesRequest.ts"
+import type { JsonObject } from "../../domain/JsonObject.ts"
+import { cacheTtlOf, type WireCacheControl } from "../chat/CacheControlFromWire.ts"
+import type { BodyError, ReadBody, RequestContext } from "../completion/ClientProtocol.ts"
+import { badCallName, badContext } from "../completion/ContextChecks.ts"
+import { parseJsonObject } from "../edge/JsonBody.ts"
+import { firstIssue } from "../edge/SchemaIssues.ts"
+import type { MessagesAsked } from "./MessageAnswer.ts"
+import { askedOf, messagesInputOf } from "./MessagesInput.ts"
+import { leftOutOf, unsupportedIn } from "./RefusedMembers.ts"
+
+export interface MessagesReader {
+  /** The model that a name of Anthropic's stands for. */
+  readonly resolve: (name: string) => string
+}
+
+/** Parses, checks and translates a body. */
+export const readMessagesBody = (
+  text: string,
+  context: RequestContext,
+  reader: MessagesReader
+): Result.Result<ReadBody<MessagesAsked>, BodyError> =>
+  Result.flatMap(parsed(text), (fields) => check(fields, context, reader, decodeMessages))
+
+/** The same for a body whose tokens are counted: it needs no `max_tokens`. */
+export const readMessageTokensBody = (
+  text: string,
+  context: RequestContext,
+  reader: MessagesReader
+): Result.Result<ReadBody<MessagesAsked>, BodyError> =>
+  Result.flatMap(parsed(text), (fields) => check(fields, context, reader, decodeTokens))
+
+const parsed = (text: string) => Result.mapError(parseJsonObject(text), ({ message }) => InvalidRequest.of(message))
+
+type Decode = (fields: JsonObject) => Exit.Exit<MessagesRequest, Schema.SchemaError>
+
+const decodeMessages: Decode = Schema.decodeUnknownExit(MessagesRequest)
+const decodeTokens: Decode = (fields) =>
+  Exit.map(Schema.decodeUnknownExit(MessageTokensRequest)(fields), (wire) => ({ ...wire, max_tokens: 1 }))
+
+const check = (
+  fields: JsonObject,
+  context: RequestContext,
+  { resolve }: MessagesReader,
+  decode: Decode
+): Result.Result<ReadBody<MessagesAsked>, BodyError> => {
+  const unsupported = unsupportedIn(fields)
+  if (unsupported !== undefined) return Result.fail(UnsupportedParameter.of(unsupported))
+  const error = badCallName(fields["metadata"]) ?? badContext(context)
+  if (error !== undefined) return Result.fail(error)
+  // A model that is not text is reported last, as an unknown model would be.
+  const { model } = fields
+  const modelIsText = model === undefined || model === null || typeof model === "string"
+  const decoded = decode(modelIsText ? fields : { ...fields, model: null })
+  if (Exit.isFailure(decoded)) {
+    const issue = Option.flatMapNullishOr(Exit.findErrorOption(decoded), firstIssue)
+    return Result.fail(InvalidRequest.of(Option.getOrElse(issue, () => "The request body is not a valid request")))
+  }
+  const wire = decoded.value
+  const inconsistent = badToolReferences(wire) ?? badCacheControl(wire)
+  if (inconsistent !== undefined) return Result.fail(InvalidRequest.of(inconsistent))
+  if (!modelIsText) return Result.fail(InvalidModel.of("model must be the id of a model, as text"))
+  return Result.succeed({
+    input: messagesInputOf(wire, { context, callName: callNameIn(fields), dropped: leftOutOf(fields), resolve }),
+    asked: askedOf(wire)
+  })
+}
+
+/** A label that has been checked. */
+const callNameIn = ({ metadata }: JsonObject): string | undefined => {
+  const name: unknown =
+    typeof metadata === "object" && metadata !== null ? Reflect.get(metadata, "call_name") : undefined
+  return typeof name === "string" ? name : undefined
+}
+
+/** A tool result must answer an earlier call, and a forced tool must be among the tools. */
+const badToolReferences = (wire: MessagesRequest): string | undefined => {
+  const called = new Set<string>()
+  for (const [at, { content }] of wire.messages.entries()) {
+    if (typeof content === "string") continue
+    for (const [index, block] of content.entries()) {
+      if (block.type === "tool_use") called.add(block.id)
+      if (block.type === "tool_result" && !called.has(block.tool_use_id))
+        return `messages[${at}].content[${index}].tool_use_id: must equal the id of an earlier tool_use block`
+    }
+  }
+  const choice = wire.tool_choice
+  if (choice?.type !== "any" && choice?.type !== "tool") return undefined
+  const names = new Set(wire.tools?.map(({ name }) => name))
+  if (names.size === 0) return "tool_choice: must not force a call when tools is empty"
+  return choice.type === "tool" && !names.has(choice.name)
+    ? "tool_choice.name: must be the name of one of tools"
+    : undefined
+}
+
+interface Marked {
+  readonly cache_control?: WireCacheControl
+}
+
+/** The first mark with a lifetime that cannot be read, as a message that names it. */
+const badCacheControl = (wire: MessagesRequest): string | undefined => {
+  for (const [path, { cache_control }] of markedIn(wire))
+    if (cacheTtlOf(cache_control) === "malformed")
+      return `${path}cache_control.ttl: must be a duration such as 5m or 1h`
+  return undefined
+}
+
+const markedIn = function* (wire: MessagesRequest): Generator<readonly [path: string, marked: Marked]> {
+  yield ["", wire]
+  for (const [at, tool] of (wire.tools ?? []).entries()) yield [`tools[${at}].`, tool]
+  if (typeof wire.system === "object" && wire.system !== null)
+    for (const [at, block] of wire.system.entries()) yield [`system[${at}].`, block]
+  for (const [at, { content }] of wire.messages.entries()) {
+    if (typeof content === "string") continue
+    for (const [index, block] of content.entries()) {
+      const path = `messages[${at}].content[${index}].`
+      if ("cache_control" in block) yield [path, block]
+      if (block.type !== "tool_result" || typeof block.content !== "object" || block.content === null) continue
+      for (const [inner, part] of block.content.entries()) yield [`${path}content[${inner}].`, part]
+    }
+  }
+}
