@@ -60,9 +60,7 @@ export const edgeLayer = (options: EdgeOptions) =>
         return options.accessLog ? logAccess(access, ended) : Effect.void
       }
 
-      return Effect.fnUntraced(function* <E, R>(
-        httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
-      ) {
+      return Effect.fnUntraced(function* <E, R>(routed: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) {
         const id = requestId(yield* random.uuidV7())
         const request = yield* HttpServerRequest.HttpServerRequest
         const startedAtMillis = clock.currentTimeMillisUnsafe()
@@ -73,7 +71,8 @@ export const edgeLayer = (options: EdgeOptions) =>
         const corsHeaders = crossOrigin?.headersFor(request)
         const preflight = crossOrigin?.preflight(request)
         const isMessages = expectsMessageErrors(request)
-        const response = yield* (preflight === undefined ? httpEffect : Effect.succeed(preflight)).pipe(
+        const httpEffect = preflight === undefined ? routed : Effect.succeed(preflight)
+        const response = yield* httpEffect.pipe(
           Effect.onInterrupt(() => answerShutdown(corsHeaders, isMessages ? id : undefined)),
           Effect.catchCause((cause) => undeclaredError(cause, options, write)),
           Effect.provideContext(aboutRequest(access, maxBodySize))
