@@ -78,7 +78,8 @@ const Chat = HttpApiGroup.make("chat")
         description:
           "Answers a conversation, whole or as server-sent events that end with `data: [DONE]`. " +
           "The model is chosen by content and cost unless the request names one. " +
-          "Parameters that are not listed are ignored, as clients of OpenAI expect, and `null` means left out.",
+          "Parameters that are not listed are accepted, as clients of OpenAI expect, and named as left out. " +
+          "`null` means left out.",
         openaiMethod: "chat.completions.create",
         requests: chatRequests,
         answers: { "application/json": chatAnswers, "text/event-stream": chatChunks },

@@ -30,6 +30,9 @@ export const RoutingMetadata = Schema.Struct({
     description:
       "On the last chunk of a stream: the parameters that the model did not get as they were asked for, each with " +
       "what was sent. The header `x-svc-adjusted` of every answer names them too."
+  }),
+  dropped: Schema.optionalKey(Schema.Array(Schema.String)).annotateKey({
+    description: "Where something of the request was left out for this model: its name. Of a stream on the last chunk."
   })
 }).annotate({ description: "Where the request went." })
 export type RoutingMetadata = typeof RoutingMetadata.Type

@@ -70,6 +70,16 @@ export const RequestMetadata = Schema.Record(
 
 const about = (description: string) => ({ description })
 
+/** The member that is named after the service. */
+const ServiceRequest = Schema.Struct({
+  strict: omittable(Schema.Boolean).annotate(
+    about(
+      "True uses only models and providers that get every parameter as it is, and refuses the request with " +
+        "`unsupported_parameter` if there are none. False by default: what became of parameters is named in the answer."
+    )
+  )
+})
+
 export const ChatCompletionRequest = Schema.Struct({
   messages: Schema.Array(ChatMessage)
     .check(Schema.isMinLength(1))
@@ -138,6 +148,7 @@ export const ChatCompletionRequest = Schema.Struct({
   ),
   modalities: omittable(Schema.Array(Schema.Literal("text")), "Expected an array that has only text").annotate(
     about("Answers are text.")
-  )
+  ),
+  svc: omittable(ServiceRequest).annotate(about("What is asked of the gateway itself. Unknown members are refused."))
 }).annotate({ identifier: "ChatCompletionRequest" })
 export type ChatCompletionRequest = typeof ChatCompletionRequest.Type

@@ -6,6 +6,7 @@ import type { Caller } from "../domain/Caller.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { RequestId } from "../domain/Ids.ts"
 import type { ReasoningFields } from "../domain/Reasoning.ts"
+import type { Adjustment } from "../providers/protocols/Adjustments.ts"
 
 /** The body of a chat request, translated from its wire form. */
 export interface ChatInput {
@@ -19,8 +20,10 @@ export interface ChatInput {
   readonly callName: string | undefined
   /** Whom the caller's own service is working for. */
   readonly endUserId?: string | undefined
-  /** What the model will not get as the client asked for it, whichever model it is, each as `name=what is sent`. */
-  readonly adjusted?: ReadonlyArray<string>
+  /** Parameters that no model gets as they were sent, named in the answer beside those that the model which answers does not get. */
+  readonly ignored?: ReadonlyArray<Adjustment>
+  /** No target may get a parameter changed or not at all. */
+  readonly strict?: true
 }
 
 /** One chat request of one caller. */

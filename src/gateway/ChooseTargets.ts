@@ -24,13 +24,15 @@ import {
   hasParameters,
   takesParameters
 } from "../providers/protocols/Adjustments.ts"
-import { answersNatively, endpointExclusionOf, type Exclusion } from "../routing/Eligibility.ts"
+import { answersNatively, endpointExclusionOf } from "../routing/Eligibility.ts"
 import type { Ranking } from "../routing/Ranking.ts"
 import { Router } from "../routing/Router.ts"
 import { type Requirements, requirementsOf, type RoutingRequest } from "../routing/RoutingRequest.ts"
 import { SessionPins } from "../routing/SessionPins.ts"
 import type { ChatCall } from "./ChatCall.ts"
 import { namedModel, targetsOf } from "./NamedModel.ts"
+import { exclusionText, noCandidate } from "./NoCandidate.ts"
+import { type StrictRequest, strictRequest } from "./StrictRequests.ts"
 
 /** How a routed request came to its targets. */
 export interface Routed {
@@ -63,16 +65,16 @@ const maxModels = 6
 interface Offered {
   readonly offer: Offer
   readonly router: Router["Service"]
+  readonly strict: StrictRequest | undefined
 }
+
+type ChoiceFailure = Errors.InvalidModel | Errors.ModelNotAllowed | Errors.InvalidRequest | Errors.UnsupportedParameter
 
 export class ChooseTargets extends Context.Service<
   ChooseTargets,
   {
     /** `request` is the call's request with its reasoning fields normalised. */
-    readonly choose: (
-      call: ChatCall,
-      request: ChatRequest
-    ) => Effect.Effect<TargetChoice, Errors.InvalidModel | Errors.ModelNotAllowed | Errors.InvalidRequest>
+    readonly choose: (call: ChatCall, request: ChatRequest) => Effect.Effect<TargetChoice, ChoiceFailure>
   }
 >()("tollgate/gateway/ChooseTargets") {
   static readonly layer = Layer.effect(
@@ -93,7 +95,7 @@ export class ChooseTargets extends Context.Service<
         const pinned = pin && pinnedModel(offered, pin.model, routing)
         const ranking = router.rank(routing)
         const first = pinned ?? ranking.candidates[0]?.model
-        if (first === undefined) return yield* noEligibleModel(ranking)
+        if (first === undefined) return yield* noCandidate(ranking, offered)
         let chosen = first
         if (session !== undefined && pinned === undefined) {
           // A concurrent request of the session may have pinned another model first; then that pin holds.
@@ -104,8 +106,9 @@ export class ChooseTargets extends Context.Service<
         }
         const endedAt = yield* Clock.currentTimeNanos
         const others = ranking.candidates.map((candidate) => candidate.model).filter((model) => model !== chosen)
+        const targets = servingTargets([chosen, ...others.slice(0, maxModels - 1)], ranking.features.needs)
         return {
-          targets: servingTargets([chosen, ...others.slice(0, maxModels - 1)], ranking.features.needs),
+          targets: offered.strict === undefined ? targets : yield* offered.strict.within(targets),
           confirmPin: (answered: ModelId) =>
             session === undefined || (pinned !== undefined && pin?.confirmed === true)
               ? Effect.void
@@ -118,13 +121,18 @@ export class ChooseTargets extends Context.Service<
         const promptTokens = estimatePromptTokens(request)
         const adjusted = adjustedAt(catalog, request)
         const own = offerAt(call.caller.pricing)
-        const offered = { offer: own ?? catalog, router }
-        const routing = routingOf(call, { request, promptTokens, models: own?.chatModels }, adjusted)
-        const common = {
-          promptTokens,
-          affinity: affinityKey(call),
-          adjustments: (target: Target, sent: ChatRequest) => adjustmentsOf({ ...adjusted(target), request: sent })
+        const { ignored } = call.input
+        const adjustments = (target: Target, sent: ChatRequest): ReadonlyArray<Adjustment> => {
+          const atTarget = adjustmentsOf({ ...adjusted(target), request: sent })
+          return ignored === undefined ? atTarget : [...atTarget, ...ignored]
         }
+        const strict = strictRequest(call.input, (target) => adjustments(target, request))
+        const offered = { offer: own ?? catalog, router, strict }
+        const routing = {
+          ...routingOf(call, { request, promptTokens, models: own?.chatModels }, adjusted),
+          ...(strict && { refuses: strict.refuses })
+        }
+        const common = { promptTokens, affinity: affinityKey(call), adjustments }
         if (call.input.model !== undefined) {
           const targets = yield* directTargets(call.input.model, offered, routing)
           return { ...common, targets, routed: undefined, confirmPin: () => Effect.void }
@@ -141,7 +149,8 @@ export class ChooseTargets extends Context.Service<
 const routesOf = { transcription: "/v1/audio/transcriptions", embedding: "/v1/embeddings" } as const
 
 /** The targets of the model that a request names. */
-const directTargets = Effect.fnUntraced(function* (name: string, { offer, router }: Offered, routing: RoutingRequest) {
+const directTargets = Effect.fnUntraced(function* (name: string, offered: Offered, routing: RoutingRequest) {
+  const { offer, router, strict } = offered
   const model = yield* namedModel(offer, name)
   if (model.kind !== "chat") return yield* Errors.InvalidModel.of(`model: ${model.id} is for ${routesOf[model.kind]}`)
   if (routing.allowed?.has(model.id) === false) {
@@ -149,8 +158,10 @@ const directTargets = Effect.fnUntraced(function* (name: string, { offer, router
   }
   // Whether the prompt fits and which effort is allowed is left to the provider, which knows better than the catalog.
   const exclusion = router.exclusionOf(model, withoutTier({ ...routing, promptTokens: 0 }))
+  if (exclusion === "parameters" && strict !== undefined) return yield* strict.refusal([model])
   if (exclusion !== undefined) return yield* Errors.InvalidRequest.of(`${model.id} ${exclusionText[exclusion]}`)
-  return servingTargets([model], requirementsOf(routing))
+  const targets = servingTargets([model], requirementsOf(routing))
+  return strict === undefined ? targets : yield* strict.within(targets)
 })
 
 /** The request at a target, as far as it decides what becomes of the parameters. */
@@ -214,28 +225,6 @@ const servingTargets = (models: readonly [Model, ...Array<Model>], needs: Requir
 const withoutTier = (routing: RoutingRequest): RoutingRequest => {
   const { reasoning: _, ...request } = routing.request
   return { ...routing, request }
-}
-
-/** Why a model cannot serve a request, as a phrase that follows the name of the model. */
-export const exclusionText: { readonly [E in Exclusion]: string } = {
-  not_allowed: "may not be used with this API key",
-  image_input: "does not take image input",
-  audio_input: "does not take audio input",
-  tools: "does not support tools",
-  forced_tool_choice: "cannot be forced to call a tool; use tool_choice auto",
-  structured_output: "does not support response_format json_schema",
-  combination: "does not support response_format together with tools",
-  reasoning_tier: "cannot reason as much, or as little, as asked",
-  context_window: "has too small a context window for this request"
-}
-
-const noEligibleModel = (ranking: Ranking): Errors.ModelNotAllowed | Errors.InvalidRequest => {
-  const exclusions = [...new Set(ranking.excluded.map(({ reason }) => reason))]
-  if (exclusions.length > 0 && exclusions.every((exclusion) => exclusion === "not_allowed")) {
-    return Errors.ModelNotAllowed.of("This API key's model allowlist leaves no model to choose from")
-  }
-  const why = exclusions.map((exclusion) => exclusionText[exclusion]).join("; or ")
-  return Errors.InvalidRequest.of(`No model can serve this request: each of them ${why || "is switched off"}`)
 }
 
 const affinityKey = ({ caller, input }: ChatCall): string | undefined =>

@@ -31,6 +31,7 @@ import { type Delta, Meter } from "./Meter.ts"
 import { receiptOpener, type RequestFacts } from "./ReceiptDraft.ts"
 import { type DrainSignal, meteredStream, settle, type Settlement, type StreamItems } from "./Settlement.ts"
 import { limited, planOf } from "./SpendingPlan.ts"
+import { droppedOf } from "./StrictRequests.ts"
 
 /** Routing metadata of an answer. On a direct call `routed` is false and the other members are null. */
 export interface RoutingSummary {
@@ -45,6 +46,8 @@ export interface PlainAnswer extends Settlement {
   readonly routing: RoutingSummary
   /** The parameters that the model did not get as they were asked for. */
   readonly adjustments: ReadonlyArray<Adjustment>
+  /** Names of what this model did not get at all, although others would have. */
+  readonly dropped?: ReadonlyArray<string>
   readonly completion: Completion
   /** The same answer in the pieces in which it came, for protocols that keep their order. */
   readonly output: ReadonlyArray<Delta>
@@ -58,6 +61,8 @@ export interface StreamedAnswer {
   readonly adjustments: ReadonlyArray<Adjustment>
   /** Estimated tokens of the prompt, which is all that is known of the usage before the end. */
   readonly promptTokens: number
+  /** Names of what this model did not get at all, although others would have. */
+  readonly dropped?: ReadonlyArray<string>
   readonly items: StreamItems
 }
 
@@ -119,32 +124,29 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
       receipt.recordAnswer(answered, yield* Clock.currentTimeMillis)
       const limit = limitAt(answered.target.endpoint.id)
       const request = limited(asked, limit)
-      const adjustments = [
-        ...(call.input.adjusted ?? []),
-        ...withLimit(choice.adjustments(answered.target, request), limit)
-      ]
+      const adjustments = withLimit(choice.adjustments(answered.target, request), limit)
       receipt.recordAdjustments(adjustments)
       yield* choice.confirmPin(answered.target.model.id)
       const { model } = answered.target
       const meter = meterOf(request, promptTokens, answered.target)
-      const routing = routingSummary(choice, model.id)
       const learn = (outputTokens: number) => {
         if (limit === undefined) learned.observe(kindAt(model.id), outputTokens)
       }
-      return { answer: answered, meter, hold, receipt, learn, model: model.id, routing, adjustments, promptTokens }
+      const dropped = droppedOf(call.input, adjustments)
+      const named = { model: model.id, routing: routingSummary(choice, model.id), adjustments, dropped, promptTokens }
+      return { answer: answered, meter, hold, receipt, learn, named }
     }).pipe(Effect.tapCause((cause) => receipt.recordFailure(cause)))
   })
 
   const complete = Effect.fnUntraced(function* (call: ChatCall) {
-    const { adjustments, model, routing, ...unsettled } = yield* answer(call, dispatch.complete)
+    const { named, ...unsettled } = yield* answer(call, dispatch.complete)
     const output = unsettled.meter.pass(unsettled.answer.value)
-    return { ...(yield* settle(unsettled)), model, routing, adjustments, completion: fold(output), output }
+    return { ...(yield* settle(unsettled)), ...named, completion: fold(output), output }
   }, Effect.scoped)
 
   const stream = Effect.fnUntraced(function* (call: ChatCall, drainSignal: DrainSignal) {
-    const { adjustments, model, promptTokens, routing, ...unsettled } = yield* answer(call, dispatch.open)
-    const items = yield* meteredStream(unsettled, drainSignal, write)
-    return { model, routing, adjustments, promptTokens, items }
+    const { named, ...unsettled } = yield* answer(call, dispatch.open)
+    return { ...named, items: yield* meteredStream(unsettled, drainSignal, write) }
   })
 
   return CompleteChat.of({ complete, stream })

@@ -27,7 +27,8 @@ export const exclusions = [
   "context_window"
 ] as const
 
-export type Exclusion = (typeof exclusions)[number]
+/** `parameters`: the client insists on parameters that the model would not get as they are. */
+export type Exclusion = (typeof exclusions)[number] | "parameters"
 
 /**
  * The first rule that `model` breaks; `undefined` when it is eligible. The reasoning tier is checked last, so

@@ -49,8 +49,7 @@ export const rankModels = (
   routingRequest: RoutingRequest,
   demandModel: DemandModel
 ): Ranking => {
-  const { allowed, takesParameters } = routingRequest
-  return rankFeatures(models, featuresOf(routingRequest, demandModel), allowed, takesParameters)
+  return rankFeatures(models, featuresOf(routingRequest, demandModel), routingRequest.allowed, routingRequest)
 }
 
 /** Ranks by features alone, for a request whose conversation is no longer at hand. */
@@ -58,17 +57,20 @@ export const rankFeatures = (
   models: ReadonlyArray<Model>,
   features: RequestFeatures,
   allowed: RoutingRequest["allowed"],
-  takesParameters: RoutingRequest["takesParameters"] = () => true
+  { refuses = () => false, takesParameters = () => true }: Pick<RoutingRequest, "refuses" | "takesParameters"> = {}
 ): Ranking => {
   const { needs } = features
   const eligible: Array<Model> = []
   const excluded: Array<{ readonly model: Model; readonly reason: Exclusion }> = []
   for (const model of models) {
     const reason = exclusionOf(model, needs, allowed)
-    if (reason === undefined) eligible.push(model)
-    else excluded.push({ model, reason })
+    if (reason !== undefined) excluded.push({ model, reason })
+    else if (refuses(model)) excluded.push({ model, reason: "parameters" })
+    else eligible.push(model)
   }
-  const offTier = excluded.flatMap(({ model, reason }) => (reason === "reasoning_tier" ? [model] : []))
+  const offTier = excluded.flatMap(({ model, reason }) =>
+    reason === "reasoning_tier" && !refuses(model) ? [model] : []
+  )
   const readmitted = eligible.length === 0 ? standIns(models, offTier, needs) : []
   const deviationsOf = (model: Model): number =>
     thinkingDeviation(model, needs) +

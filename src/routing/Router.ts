@@ -35,7 +35,9 @@ export class Router extends Context.Service<
       return Router.of({
         rank,
         rankFeatures: (features, allowed) => rankFeatures(models, features, allowed),
-        exclusionOf: (model, request) => exclusionOf(model, requirementsOf(request), request.allowed)
+        exclusionOf: (model, request) =>
+          exclusionOf(model, requirementsOf(request), request.allowed) ??
+          (request.refuses?.(model) === true ? "parameters" : undefined)
       })
     })
   )

@@ -23,6 +23,8 @@ export interface RoutingRequest {
   readonly stream?: boolean
   /** False for a model that would get some parameter changed or not at all. Models that take all of them come first. */
   readonly takesParameters?: (model: Model) => boolean
+  /** True for a model that may not be used, because the client insists on all parameters. By default there is none. */
+  readonly refuses?: (model: Model) => boolean
 }
 
 /** What a model must support to serve a request. Derived once per request, because conversations can be long. */

@@ -11,7 +11,8 @@ const routed = z.strictObject({
 })
 const svc = z.union([direct, routed])
 /** The last chunk of a stream also names the parameters that were adjusted, if there are any. */
-const adjusted = { adjusted: z.exactOptional(z.array(z.string()).min(1)) }
+const names = z.exactOptional(z.array(z.string()).min(1))
+const adjusted = { adjusted: names, dropped: names }
 const lastSvc = z.union([direct.extend(adjusted), routed.extend(adjusted)])
 
 const billedUsage = z

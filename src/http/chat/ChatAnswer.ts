@@ -20,6 +20,8 @@ export const completionId = (id: RequestId): string => `chatcmpl-${id}`
 /** The request id in the id of an answer in any protocol; text without a prefix is returned unchanged. */
 export const requestIdIn = (id: string): string => id.replace(/^(?:chatcmpl-|resp_|msg_)/, "")
 
+const droppedBody = ({ dropped = [] }: Pick<StreamHead, "dropped">) => (dropped.length > 0 ? { dropped } : {})
+
 const usageBody = (usage: Usage, cost: Picodollars): WireUsage => {
   const prompt = promptTokens(usage)
   return {
@@ -64,7 +66,12 @@ export const completionBody = (envelope: Envelope, answer: PlainAnswer) => ({
   system_fingerprint: envelope.fingerprint,
   choices: [{ index: 0, message: messageBody(answer.completion), logprobs: null, finish_reason: answer.finishReason }],
   usage: usageBody(answer.usage, answer.cost),
-  [envelope.serviceName]: routingBody(answer.routing)
+  [envelope.serviceName]: { ...routingBody(answer.routing), ...droppedBody(answer) }
+})
+
+const adjustedBody = (answer: StreamHead) => ({
+  ...(answer.adjustments.length > 0 && { adjusted: answer.adjustments }),
+  ...droppedBody(answer)
 })
 
 /** Reasoning text together with the blocks that carry the same text; they are sent in one chunk. */
@@ -127,19 +134,17 @@ export const chunkWriter = (envelope: Envelope, answer: StreamHead): ChunkWriter
     `data: {"id":${JSON.stringify(completionId(envelope.id))},"object":"chat.completion.chunk",` +
     `"created":${envelope.createdSeconds},"model":${JSON.stringify(answer.model)},` +
     `"system_fingerprint":${JSON.stringify(envelope.fingerprint)},"choices":[`
-  const metadataWith = (adjusted: ReadonlyArray<string>): string => {
-    const body = { ...routingBody(answer.routing), ...(adjusted.length > 0 && { adjusted }) }
-    return `,${JSON.stringify(envelope.serviceName)}:${JSON.stringify(body)}`
-  }
+  const metadataWith = (adjusted: object): string =>
+    `,${JSON.stringify(envelope.serviceName)}:${JSON.stringify({ ...routingBody(answer.routing), ...adjusted })}`
   const open = `${head}{"index":0,"delta":`
   const close = `,"logprobs":null,"finish_reason":null}]`
   // Loops that read `choices[0]` of every chunk must live to the end, so the last chunk has a choice as well.
   const last = (finishReason: FinishReason | "error", usage: WireUsage, error = ""): string =>
     `${open}{},"logprobs":null,"finish_reason":"${finishReason}"}],"usage":${JSON.stringify(usage)}${error}` +
     // The headers may have gone out before it was known which model answers.
-    `${metadataWith(answer.adjustments)}}\n\n`
+    `${metadataWith(adjustedBody(answer))}}\n\n`
   return {
-    first: () => `${open}{"role":"assistant","content":""}${close}${metadataWith([])}}\n\n`,
+    first: () => `${open}{"role":"assistant","content":""}${close}${metadataWith({})}}\n\n`,
     item: (item) => {
       switch (item.type) {
         case "settled":

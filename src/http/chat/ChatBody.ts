@@ -2,7 +2,7 @@
  * Reads and checks the body of a chat request, in the order that the contract gives to its errors. Every error names
  * the field and the rule, and none of them quotes the conversation.
  */
-import { Exit, Option, Result, Schema } from "effect"
+import { Exit, Option, Result, Schema, Struct } from "effect"
 
 import { ChatCompletionRequest as Wire } from "../../api/ChatRequest.ts"
 import { InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
@@ -14,6 +14,8 @@ import { parseJsonObject } from "../edge/JsonBody.ts"
 import { firstIssue } from "../edge/SchemaIssues.ts"
 import { badCacheControl } from "./CacheControlFromWire.ts"
 import { chatInputOf } from "./ChatInputFromWire.ts"
+import { ignoredParameters } from "./IgnoredParameters.ts"
+import { readServiceMember, serviceNameOf } from "./ServiceMember.ts"
 
 /** Parses, checks and translates a body. */
 export const readChatBody = (text: string, context: RequestContext): Result.Result<ChatInput, BodyError> => {
@@ -24,6 +26,9 @@ export const readChatBody = (text: string, context: RequestContext): Result.Resu
 const check = (fields: JsonObject, context: RequestContext): Result.Result<ChatInput, BodyError> => {
   const error = unsupportedParameter(fields) ?? badCallName(fields["metadata"]) ?? badContext(context)
   if (error !== undefined) return Result.fail(error)
+  const serviceName = serviceNameOf(context.autoModel)
+  const service = readServiceMember(fields, serviceName)
+  if (Result.isFailure(service)) return Result.fail(service.failure)
   // A model that is not text is reported last, as an unknown model would be.
   const modelIsText = fields["model"] === undefined || fields["model"] === null || typeof fields["model"] === "string"
   const decoded = decode(modelIsText ? fields : { ...fields, model: null })
@@ -35,10 +40,17 @@ const check = (fields: JsonObject, context: RequestContext): Result.Result<ChatI
   const inconsistent = badToolReferences(wire) ?? badCacheControl(wire)
   if (inconsistent !== undefined) return Result.fail(InvalidRequest.of(inconsistent))
   if (!modelIsText) return Result.fail(InvalidModel.of("model must be the id of a model, as text"))
-  return Result.succeed(chatInputOf(wire, context))
+  const input = { ...chatInputOf(wire, context), ...service.success }
+  const ignored = ignoredParameters(fields, serviceName, readMembers)
+  return Result.succeed(ignored.length === 0 ? input : { ...input, ignored })
 }
 
-const decode = Schema.decodeUnknownExit(Wire)
+/** The member of the service has another name at every service, so it is read by itself. */
+const Parameters = Wire.mapFields(Struct.omit(["svc"]))
+type Parameters = typeof Parameters.Type
+const decode = Schema.decodeUnknownExit(Parameters)
+
+const readMembers: ReadonlySet<string> = new Set(Object.keys(Parameters.fields))
 
 const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 
@@ -63,7 +75,7 @@ const alternatives: { readonly [name: string]: string } = {
 }
 
 /** A tool result must answer an earlier call, and a forced tool must be among the tools. */
-const badToolReferences = (wire: Wire): string | undefined => {
+const badToolReferences = (wire: Parameters): string | undefined => {
   const called = new Set<string>()
   for (const [index, message] of wire.messages.entries()) {
     if (message.role === "assistant") message.tool_calls?.forEach((call) => called.add(call.id))

@@ -38,7 +38,7 @@ export const messagesInputOf = (wire: MessagesRequest, facts: MessagesFacts): Ch
     stream: wire.stream ?? false,
     callName: facts.callName,
     endUserId: context.endUserHeader ?? endUserIn(wire),
-    ...(dropped.length > 0 && { adjusted: dropped })
+    ...(dropped.length > 0 && { ignored: dropped })
   }
 }
 

@@ -53,9 +53,9 @@ const check = (fields: JsonObject, context: RequestContext): Result.Result<ReadB
   if (inconsistent !== undefined) return Result.fail(InvalidRequest.of(inconsistent))
   if (!modelIsText) return Result.fail(InvalidModel.of("model must be the id of a model, as text"))
   const input = responsesInputOf(wire, tools, context)
-  const adjusted = [...leftOut.map(({ type }) => `tools.${type}=omitted`), ...(input.adjusted ?? [])]
+  const ignored = [...leftOut.map(({ type }) => `tools.${type}=omitted`), ...(input.ignored ?? [])]
   return Result.succeed({
-    input: adjusted.length === 0 ? input : { ...input, adjusted },
+    input: ignored.length === 0 ? input : { ...input, ignored },
     asked: responsesAsked(fields, tools)
   })
 }

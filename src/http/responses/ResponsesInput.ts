@@ -13,7 +13,7 @@ import { messagesOfItems } from "./InputItems.ts"
 
 /** Translates a body that the schema has accepted. */
 export const responsesInputOf = (wire: Wire, tools: ClientTools, context: RequestContext): ChatInput => {
-  const adjusted = [...tools.adjusted, ...verbosityAdjustment(wire)]
+  const ignored = [...tools.adjusted, ...verbosityAdjustment(wire)]
   return {
     model: wire.model === context.autoModel ? undefined : (wire.model ?? undefined),
     request: toRequest(wire, tools, context.sessionHeader),
@@ -21,7 +21,7 @@ export const responsesInputOf = (wire: Wire, tools: ClientTools, context: Reques
     stream: wire.stream ?? false,
     callName: wire.metadata?.["call_name"] ?? undefined,
     endUserId: context.endUserHeader ?? endUserIn(wire.metadata),
-    ...(adjusted.length > 0 && { adjusted })
+    ...(ignored.length > 0 && { ignored })
   }
 }
 

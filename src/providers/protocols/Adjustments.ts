@@ -9,6 +9,7 @@ import { type ChatRequest, textRequest } from "../../domain/Conversation.ts"
 import { isOptOut } from "../../domain/Reasoning.ts"
 import type { TranscriptionRequest } from "../../domain/Transcription.ts"
 import { modelFamilyOf } from "./bedrock-converse/ModelFamilies.ts"
+import { omittedContent } from "./OmittedContent.ts"
 import { omittedHints } from "./OmittedHints.ts"
 import type { WireCall } from "./Protocol.ts"
 import { dialects } from "./shared/Dialects.ts"
@@ -37,7 +38,8 @@ export const adjustmentsOf = (call: AdjustedCall): ReadonlyArray<Adjustment> => 
   return [
     ...samplingAdjustments(call, wire, thinking),
     ...thinkingAdjustments(call, thinking),
-    ...omittedHints(call.endpoint.protocol, wire)
+    ...omittedHints(call.endpoint.protocol, wire),
+    ...omittedContent(call.endpoint.protocol, wire)
   ]
 }
 

@@ -260,7 +260,7 @@ describe("The tools of a response", () => {
     const { adjusted, request } = accepts({ tools: [{ ...patch, format }] })
     assert.match(request.tools[0]?.description ?? "", /^Edits files\n\n.*lark grammar:\nstart: X$/)
     assert.deepStrictEqual(adjusted, ["tools.format=description"])
-    assert.isUndefined(accepts({ tools: [{ ...patch, format: { type: "text" } }] }).adjusted)
+    assert.isUndefined(accepts({ tools: [{ ...patch, format: { type: "text" } }] }).ignored)
   })
 
   it("of a namespace have its name before their own, and no name that is too long", () => {
@@ -298,8 +298,8 @@ describe("The tools of a response", () => {
   })
 
   it("cannot be asked to write at length or in brief, and that is named", () => {
-    assert.deepStrictEqual(accepts({ text: { verbosity: "low" } }).adjusted, ["text.verbosity=omitted"])
-    assert.isUndefined(accepts({ text: { verbosity: "medium" } }).adjusted)
+    assert.deepStrictEqual(accepts({ text: { verbosity: "low" } }).ignored, ["text.verbosity=omitted"])
+    assert.isUndefined(accepts({ text: { verbosity: "medium" } }).ignored)
   })
 })
 

@@ -79,6 +79,7 @@ const call = (more: JsonObject = {}, ofMessage: JsonObject = {}) => ({
   ...ofMessage
 })
 const result = (more: JsonObject = {}) => ({ role: "tool", tool_call_id: "call_1", content: "Found", ...more })
+const reasoned = (more: JsonObject) => messages(user("Hi"), { role: "assistant", content: "Yes", ...more }, user("Why"))
 const tool = (more: JsonObject = {}, ofTool: JsonObject = {}) => ({
   type: "function",
   function: { name: "find_it", parameters: { type: "object", properties: { place: { type: "string" } } }, ...more },
@@ -134,13 +135,22 @@ const purposes: { readonly [path: string]: Purpose } = {
     body: messages(user("Hi"), { role: "assistant", content: null, refusal: "word_0" }, user("Why")),
     reaches: /word_0/
   },
-  "messages[].reasoning": "goes back to the model that made it, where its server has a place for it",
-  "messages[].reasoning_content": "another name of reasoning",
-  "messages[].reasoning_details[]": "goes back to the model that made it, and to no other",
+  "messages[].reasoning": { body: reasoned({ reasoning: "word_0" }), reaches: /word_0/, name: "messages.reasoning" },
+  "messages[].reasoning_content": {
+    body: reasoned({ reasoning_content: "word_0" }),
+    reaches: /word_0/,
+    name: "messages.reasoning"
+  },
+  "messages[].reasoning_details[]": {
+    body: reasoned({ reasoning_details: [{ type: "reasoning.text", text: "word_0", id: "other/model#1" }] }),
+    reaches: /word_0/,
+    name: "messages.reasoning_details"
+  },
   "messages[].tool_call_id": "joins calls and results, in whatever form the provider accepts",
   model: "chooses the model",
   n: "there is one value",
   "modalities[]": "there is one value",
+  "svc.strict": "leaves out the places that would get a parameter changed or not at all",
   stream: "decides the form of the answer",
   temperature: { body: { ...question, temperature: 0.123 }, reaches: /"temperature":0\.123\b/ },
   max_completion_tokens: {

@@ -37,12 +37,18 @@ export const detailsFrom = (origin: string, message: AssistantMessage): Readonly
 
 /** The same with the ids that the gateway wrote where the model gave none. */
 const ownDetails = (origin: string, message: AssistantMessage): ReadonlyArray<ReasoningDetail & { id: string }> =>
-  joinedDetails(message.reasoningDetails).flatMap((detail) => {
-    const { id } = detail
-    return typeof id === "string" && id.startsWith(`${origin}${separator}`)
-      ? [{ ...detail, id: id.slice(origin.length + separator.length) }]
-      : []
-  })
+  joinedDetails(message.reasoningDetails).flatMap((detail) =>
+    isDetailFrom(origin, detail) ? [{ ...detail, id: detail.id.slice(origin.length + separator.length) }] : []
+  )
+
+/** True for a block that `origin` made. */
+export const isDetailFrom = (
+  origin: string,
+  detail: ReasoningDetail
+): detail is ReasoningDetail & { readonly id: string } => {
+  const { id } = detail
+  return typeof id === "string" && id.startsWith(`${origin}${separator}`)
+}
 
 /** Where in an answer a block of thinking stands. */
 export interface ThinkingPosition {

@@ -73,3 +73,7 @@ export const inputSchema = (schema: Fields): Fields => {
     required: [...new Set([...always, ...everyChoice])]
   }
 }
+
+/** True for a schema of tool arguments whose choices are merged, so that it allows more than it did. */
+export const mergesChoices = ({ allOf, anyOf, oneOf }: Fields): boolean =>
+  [allOf, anyOf, oneOf].some((choices) => asObjects(choices).length > 0)
