@@ -1,7 +1,8 @@
 /**
  * The directives that a message can carry, in square brackets: faults to be injected, a text to be answered, tools to
- * be called. The sandbox reads them in the last user message and in the prompt of a transcription; the result of a tool
- * may ask for further calls. `directives` documents every form, and the published table is generated from it.
+ * be called. The sandbox reads them in the last user message, in the prompt of a transcription and in texts to embed;
+ * the result of a tool may ask for further calls. `directives` documents every form, and the published table is
+ * generated from it.
  */
 import { Option, Schema } from "effect"
 

@@ -11,6 +11,7 @@ import { speech, waveOf } from "../support/WaveFile.ts"
 const messages = [{ role: "user" as const, content: "Write a sonnet about tides." }]
 
 const isTranscriber = (card: object): boolean => at(card, "svc", "kind") === "transcription"
+const isEmbedder = (card: object): boolean => at(card, "svc", "kind") === "embedding"
 
 describeGateway("Model ids", (it) => {
   it.effect("routes svc-auto, null and an omitted model alike, and never answers as svc-auto", () =>
@@ -44,7 +45,7 @@ describeGateway("Model ids", (it) => {
       assert.isAbove(listed.length, 20)
       assert.strictEqual(auto?.id, "svc-auto")
       assert.deepStrictEqual(yield* Effect.promise(() => openai.models.retrieve("svc-auto")), auto)
-      const rank = (model: OpenAI.Model) => `${isTranscriber(model) ? 1 : 0} ${model.id}`
+      const rank = (model: OpenAI.Model) => `${isTranscriber(model) ? 1 : isEmbedder(model) ? 2 : 0} ${model.id}`
       assert.deepStrictEqual(
         [...listed].sort((a, b) => (rank(a) < rank(b) ? -1 : 1)),
         listed
@@ -56,6 +57,9 @@ describeGateway("Model ids", (it) => {
           const file = new File([Uint8Array.from(waveOf(speech, 32_000))], "second.wav")
           const { text } = yield* Effect.promise(() => openai.audio.transcriptions.create({ model: model.id, file }))
           assert.isNotEmpty(text)
+        } else if (isEmbedder(model)) {
+          const { data } = yield* Effect.promise(() => openai.embeddings.create({ model: model.id, input: "Hi" }))
+          assert.lengthOf(data, 1)
         } else {
           const answer = yield* Effect.promise(() =>
             openai.chat.completions.create({ model: model.id, messages, max_completion_tokens: 5 })
@@ -66,12 +70,12 @@ describeGateway("Model ids", (it) => {
     })
   )
 
-  it.effect("tell chat models and transcription models apart as OpenRouter does", () =>
+  it.effect("tell models for chats, transcription and embeddings apart as OpenRouter does", () =>
     Effect.gen(function* () {
       const gateway = yield* TestGateway
       const list = yield* gateway.request("GET", "/v1/models")
       for (const card of list.at("data") as ReadonlyArray<Json>) {
-        const expected = isTranscriber(card) ? "transcription" : "text"
+        const expected = isTranscriber(card) ? "transcription" : isEmbedder(card) ? "embeddings" : "text"
         assert.deepStrictEqual(at(card, "architecture", "output_modalities"), [expected])
         assert.deepStrictEqual(at(card, "architecture", "input_modalities"), at(card, "svc", "input_modalities"))
       }
