@@ -42,7 +42,7 @@ const loaded = (entry: string): Loaded => {
  * A start reads, links and runs every one of them. The limits are a tenth over what is needed today: who exceeds them
  * has loaded something that may wait until it is used, or raises them knowingly.
  */
-const limits = { own: 420, packages: 610, bytes: 11_800_000 } as const
+const limits = { own: 520, packages: 610, bytes: 11_800_000 } as const
 
 it("A start loads no more modules than it needs, and neither the embedded engine nor the reference", () => {
   const { names, ...sizes } = loaded("main.ts")
