@@ -20,7 +20,7 @@ export interface ChatInput {
   readonly callName: string | undefined
   /** Whom the caller's own service is working for. */
   readonly endUserId?: string | undefined
-  /** Parameters that no model gets as they were sent, named in the answer beside those that the model which answers does not get. */
+  /** What no model gets as it was sent, named in the answer beside what the model which answers does not get. */
   readonly ignored?: ReadonlyArray<Adjustment>
   /** No target may get a parameter changed or not at all. */
   readonly strict?: true

@@ -264,7 +264,7 @@ describeWithFakeProvider("Errors", (it) => {
         ["GET", "/v1/responses/resp_1", /stores no responses.*POST \/v1\/responses/],
         ["POST", "/v1/responses/compact", /stores no responses/],
         ["POST", "/messages", /POST \/v1\/messages.*base URL/],
-        ["POST", "/api/messages/count_tokens", /POST \/v1\/messages\/count_tokens/],
+        ["POST", "/anthropic/messages", /POST \/v1\/messages/],
         ["POST", "/v1beta/models/gemini-2.5-pro:streamGenerateContent", /POST \/v1\/chat\/completions/],
         ["POST", "/api/chat", /POST \/v1\/chat\/completions/],
         ["POST", "/v1/audio/translations", /POST \/v1\/audio\/transcriptions/],

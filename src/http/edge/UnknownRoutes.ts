@@ -70,12 +70,13 @@ const elsewhere: ReadonlyArray<{ readonly pattern: RegExp; readonly hint: string
     pattern: /\/responses(\/|$)/,
     hint: "This gateway stores no responses; every request to POST /v1/responses has the whole conversation"
   },
+  { pattern: /\/messages(\/|$)/, hint: "Use POST /v1/messages" },
   { pattern: /\/generation\/?$/, hint: "Use GET /v1/generations/{id}" },
   { pattern: /\/api\/tags\/?$/, hint: "Use GET /v1/models" },
   { pattern: /^\/health\/?$|^\/healthz?\/?$|^\/ping\/?$/, hint: "Use GET /health/live or GET /health/ready" },
   { pattern: /\/chat\/completions\/?$/, hint: `${chat}: ${aboutBaseUrls}` },
   {
-    pattern: /\/(?:completions|messages|complete|chat|generate)(\/|$)|:(?:stream)?generateContent$/i,
+    pattern: /\/(?:completions|complete|chat|generate)(\/|$)|:(?:stream)?generateContent$/i,
     hint: chat
   },
   { pattern: /^\/(?:v1\/?)?$/, hint: "The API is under /v1, such as POST /v1/chat/completions and GET /v1/models" }

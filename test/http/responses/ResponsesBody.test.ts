@@ -257,9 +257,9 @@ describe("The tools of a response", () => {
 
   it("have a grammar in their description, and that is named", () => {
     const format = { type: "grammar", syntax: "lark", definition: "start: X" }
-    const { adjusted, request } = accepts({ tools: [{ ...patch, format }] })
+    const { ignored, request } = accepts({ tools: [{ ...patch, format }] })
     assert.match(request.tools[0]?.description ?? "", /^Edits files\n\n.*lark grammar:\nstart: X$/)
-    assert.deepStrictEqual(adjusted, ["tools.format=description"])
+    assert.deepStrictEqual(ignored, ["tools.format=description"])
     assert.isUndefined(accepts({ tools: [{ ...patch, format: { type: "text" } }] }).ignored)
   })
 
@@ -280,8 +280,8 @@ describe("The tools of a response", () => {
   })
 
   it("are left out where the gateway cannot offer them beside others, and that is named", () => {
-    const { adjusted, request } = accepts({ tools: [weather, { type: "web_search", external_web_access: false }] })
-    assert.deepStrictEqual([request.tools.length, adjusted], [1, ["tools.web_search=omitted"]])
+    const { ignored, request } = accepts({ tools: [weather, { type: "web_search", external_web_access: false }] })
+    assert.deepStrictEqual([request.tools.length, ignored], [1, ["tools.web_search=omitted"]])
   })
 
   it("can be chosen", () => {
