@@ -48,6 +48,7 @@ import { LoggedRequests } from "./receipts/LoggedRequests.ts"
 import { logPartitionsLayer } from "./receipts/LogPartitions.ts"
 import { priceListLayer } from "./receipts/PriceList.ts"
 import { RequestLog } from "./receipts/RequestLog.ts"
+import { usageDaysLayer } from "./receipts/UsageDays.ts"
 import { UsageReports } from "./receipts/UsageReports.ts"
 import { Router } from "./routing/Router.ts"
 import { SessionPins } from "./routing/SessionPins.ts"
@@ -99,12 +100,16 @@ export const gateway = <E, R>(options: Settings, socket: Layer.Layer<HttpServer.
       Layer.provideMerge(Organizations.layer),
       Layer.provide(AuditTrail.layer),
       Layer.provide(RateLimits.layer(options)),
-      Layer.provide(ConcurrencyLimits.layer),
+      Layer.provide(ConcurrencyLimits.layer)
+    )
+    // What is stored of requests, and what is counted from it.
+    .pipe(
       Layer.provide(RequestLog.layer),
       Layer.provide(UsageReports.layer),
       Layer.provide(LoggedRequests.layer),
       Layer.provideMerge(earlierReceiptsLayer),
       Layer.provideMerge(logPartitionsLayer(options)),
+      Layer.provideMerge(usageDaysLayer),
       Layer.provide(RecordedAnswers.layer),
       Layer.provide(priceListLayer)
     )

@@ -2,8 +2,10 @@
  * Counts usage anew from the request log, day by day. The rule: only days whose receipts are all kept are counted anew,
  * because usage outlives the receipts that it was counted from.
  */
-import { Effect } from "effect"
+import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
+
+import { sumUsageDays } from "./UsageDays.ts"
 
 /** What was counted. */
 export interface RebuiltUsage {
@@ -23,6 +25,7 @@ export const rebuildUsage = Effect.gen(function* () {
     yield* sql`SELECT recount_usage(${`${day} 00:00:00+00`}::timestamptz,
       ${`${day} 00:00:00+00`}::timestamptz + interval '24 hours')`
   }
+  yield* sumUsageDays(yield* Clock.currentTimeMillis)
   const requests = days.reduce((sum, day) => sum + day.requests, 0n)
   return { days: days.length, requests } satisfies RebuiltUsage
 }).pipe(Effect.withSpan("Usage.rebuild"))

@@ -1,13 +1,13 @@
 /**
- * What was used in a span of time, summed from the rollups by hours and quarter hours. The rule: a report reads no
- * receipts, so it takes as long as the number of hours and series asks for, and not that of the requests.
+ * What was used in a span of time, summed from the rollups by days, hours and quarter hours. The rule: a report reads
+ * no receipts, so it takes as long as the number of hours and series asks for, and not that of the requests.
  */
 import { Context, Data, DateTime, Effect, Layer } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 
 import { type Picodollars, picodollars } from "../domain/Money.ts"
 import { timestamp } from "../sql/Timestamp.ts"
-import { sourcesOf, type UsageInterval, type UsageSpan } from "./UsageSources.ts"
+import { sourcesOf, type UsageInterval, type UsageSource, type UsageSpan } from "./UsageSources.ts"
 
 /** What a report can be grouped by, and what it can be narrowed to. */
 export const usageDimensions = [
@@ -111,6 +111,20 @@ const totals = Object.keys(counts).map((name) => `sum(${name})::text AS ${name}`
 const isoTimes = (times: ReadonlyArray<number>): ReadonlyArray<string> =>
   times.map((millis) => DateTime.formatIso(DateTime.makeUnsafe(millis)))
 
+/** The conditions of the rows of a source by their time. */
+const timesOf = (
+  sql: SqlClient.SqlClient,
+  time: string,
+  rows: UsageSource["rows"]
+): ReadonlyArray<Statement.Fragment> => {
+  if ("only" in rows) return [sql`${sql(time)} = ANY(${isoTimes(rows.only)}::timestamptz[])`]
+  const ranges = rows.ranges.map(
+    ([from, to]) => sql`(${sql(time)} >= ${timestamp(from)} AND ${sql(time)} < ${timestamp(to)})`
+  )
+  const without = sql`${sql(time)} <> ALL(${isoTimes(rows.without)}::timestamptz[])`
+  return [sql.or(ranges), ...(rows.without.length > 0 ? [without] : [])]
+}
+
 const filters = (sql: SqlClient.SqlClient, { filter }: UsageQuery): ReadonlyArray<Statement.Fragment> =>
   usageDimensions.flatMap((name) => {
     const value = filter[name]
@@ -135,32 +149,19 @@ export class UsageReports extends Context.Service<
 
       /** The rows of a query as `SELECT`s, with the time of each and what `values` makes of them. */
       const rowsOf = Effect.fnUntraced(function* (query: UsageQuery, values: ReadonlyArray<string>) {
-        const { fromMillis, groupBy, interval, timeZone, toMillis } = query
+        const { groupBy, interval, timeZone } = query
         const used = usageDimensions.filter((name) => groupBy.includes(name) || query.filter[name] !== undefined)
-        const { hours, quarters } = yield* sourcesOf(query, used)
-        const select = (table: string, time: string, conditions: ReadonlyArray<Statement.Fragment>) => {
+        const columns = [...groupBy, ...values].map((value) => sql.literal(value))
+        const select = ({ rows, table, time }: UsageSource) => {
           const start =
             interval === undefined
               ? sql`NULL::timestamptz`
               : sql`date_trunc(${interval}::text, ${sql(time)}, ${timeZone}::text)`
-          const columns = [...groupBy, ...values].map((value) => sql.literal(value))
           return sql`SELECT ${sql.csv([sql`${start} AS start`, ...columns])} FROM ${sql(table)}
-            WHERE ${sql.and([...conditions, ...filters(sql, query)])} ${grouped(sql, query)}`
+            WHERE ${sql.and([...timesOf(sql, time, rows), ...filters(sql, query)])} ${grouped(sql, query)}`
         }
-        const span = (time: string, from: number, to: number) => [
-          sql`${sql(time)} >= date_bin('15 minutes', ${timestamp(from)}, '2000-01-01 00:00:00+00')`,
-          sql`${sql(time)} < ${timestamp(to)}`
-        ]
-        if (hours === undefined) return select(quarters.table, "quarter", span("quarter", fromMillis, toMillis))
-        const { without } = hours
-        const whole = select(hours.table, "hour", [
-          ...span("hour", hours.fromMillis, hours.toMillis),
-          ...(without.length > 0 ? [sql`hour <> ALL(${isoTimes(without)}::timestamptz[])`] : [])
-        ])
-        const { only = [] } = quarters
-        if (only.length === 0) return whole
-        const parts = select(quarters.table, "quarter", [sql`quarter = ANY(${isoTimes(only)}::timestamptz[])`])
-        return sql`${whole} UNION ALL ${parts}`
+        const [first, ...others] = (yield* sourcesOf(query, used)).map(select)
+        return others.reduce((all, one) => sql`${all} UNION ALL ${one}`, first ?? sql``)
       })
 
       /** Whether the beginning of the span alone has too many rows, which is found without adding anything up. */

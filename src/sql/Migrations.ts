@@ -31,6 +31,7 @@ import { hardCapsMigration } from "./migrations/0020_hard_caps.ts"
 import { concurrentRequestsMigration } from "./migrations/0021_concurrent_requests.ts"
 import { usageByHourMigration } from "./migrations/0022_usage_by_hour.ts"
 import { sharedBudgetsMigration } from "./migrations/0023_shared_budgets.ts"
+import { usageByDayMigration } from "./migrations/0024_usage_by_day.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -55,7 +56,8 @@ export const migrations = {
   "0020_hard_caps": hardCapsMigration,
   "0021_concurrent_requests": concurrentRequestsMigration,
   "0022_usage_by_hour": usageByHourMigration,
-  "0023_shared_budgets": sharedBudgetsMigration
+  "0023_shared_budgets": sharedBudgetsMigration,
+  "0024_usage_by_day": usageByDayMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */
@@ -96,7 +98,13 @@ const relations = [
   "usage_call_hour",
   "usage_user_hour",
   "usage_key_hour",
-  "usage_model_hour"
+  "usage_model_hour",
+  "usage_summed_day",
+  "usage_all_hour",
+  "usage_call_day",
+  "usage_user_day",
+  "usage_all_call_day",
+  "usage_all_user_day"
 ]
 
 const table = "schema_migration"

@@ -20,6 +20,7 @@ import { organizationId, requestId } from "../../src/domain/Ids.ts"
 import { Payments } from "../../src/ledger/Payments.ts"
 import { insertLatest, logParameters } from "../../src/receipts/LogColumns.ts"
 import { type LoggedRequestFilter, LoggedRequests } from "../../src/receipts/LoggedRequests.ts"
+import { sumUsageDays } from "../../src/receipts/UsageDays.ts"
 import { type UsageDimension, usageDimensions, UsageReports } from "../../src/receipts/UsageReports.ts"
 import { Database } from "../../src/sql/Database.ts"
 import { quantile } from "../../tools/router-training/Metrics.ts"
@@ -176,6 +177,8 @@ const askUsage = (fromMillis: number, toMillis: number) =>
         count([dimension], undefined, { organization_id: busy })
       )
     }
+    for (const dimension of usageDimensions) yield* timed(`usage: by ${dimension}`, count([dimension]))
+    yield* timed("usage: by organization_id and model", count(["organization_id", "model"]))
     yield* timed("usage: by day, one call_name", count([], "day", { call_name: "call-17" }))
     yield* timed("usage: by day, one end user", count([], "day", { end_user_id: "user-17" }))
     yield* timed("usage: by day and call_name, quiet", count(["call_name"], "day", { organization_id: quiet }))
@@ -265,6 +268,7 @@ const bench = Effect.gen(function* () {
     const startedAt = performance.now()
     yield* fillLog({ rows, days, nowMillis })
     yield* addOperators
+    yield* sumUsageDays(nowMillis)
     // Scans of indexes alone need the map of what is visible, which a database at work has.
     yield* sql`VACUUM`
     say(`${rows} rows in ${((performance.now() - startedAt) / 1_000).toFixed(0)} s`)

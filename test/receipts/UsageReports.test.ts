@@ -7,6 +7,8 @@ import { endpointId, modelId, requestId } from "../../src/domain/Ids.ts"
 import { picodollars, zero } from "../../src/domain/Money.ts"
 import { insertLatest, logParameters } from "../../src/receipts/LogColumns.ts"
 import type { Receipt } from "../../src/receipts/Receipt.ts"
+import { sumUsageDays } from "../../src/receipts/UsageDays.ts"
+import { rebuildUsage } from "../../src/receipts/UsageRebuild.ts"
 import { type UsageDimension, type UsageQuery, UsageReports } from "../../src/receipts/UsageReports.ts"
 import { describeOnEngines, rolledBack } from "../support/TestDatabase.ts"
 import { receiptOf } from "./receipts.ts"
@@ -37,10 +39,13 @@ const sample = (number: number): Receipt => {
 
 const samples = Array.from({ length: 990 }, (_, number) => sample(number))
 
-const fill = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql.unsafe(insertLatest, logParameters(samples))
-})
+const store = (receipts: ReadonlyArray<Receipt>) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(insertLatest, logParameters(receipts)))
+
+const fill = store(samples)
+
+/** Adds up the days that are over a while after the last request. */
+const sumDays = sumUsageDays(start + 12 * 24 * hour)
 
 const groupings: ReadonlyArray<ReadonlyArray<UsageDimension>> = [
   [],
@@ -50,6 +55,8 @@ const groupings: ReadonlyArray<ReadonlyArray<UsageDimension>> = [
   ["api_key_id", "model"],
   ["call_name"],
   ["end_user_id"],
+  ["organization_id", "call_name"],
+  ["organization_id", "end_user_id"],
   ["call_name", "end_user_id"]
 ]
 
@@ -124,6 +131,34 @@ describeOnEngines("Reports of usage", (it) => {
     }).pipe(rolledBack)
   )
 
+  it.effect("are the same once past days are added up, and where only some of them are", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* fill
+      const assertAll = Effect.gen(function* () {
+        for (const [index, timeZone] of ["UTC", "Europe/Berlin", "Asia/Kolkata", "Pacific/Kiritimati"].entries()) {
+          for (const interval of ["hour", "day", "month", undefined] as const) {
+            const [fromMillis, toMillis] = spans[index % 2] ?? spans[0]
+            for (const groupBy of [
+              ["provider", "outcome"],
+              ["call_name"],
+              ["organization_id", "end_user_id"]
+            ] as const) {
+              yield* assertExact({ fromMillis, toMillis, interval, timeZone, groupBy, filter: {} })
+            }
+          }
+        }
+      })
+      yield* sumDays
+      yield* assertAll
+      yield* sql`DELETE FROM usage_summed_day WHERE extract(day FROM day AT TIME ZONE 'UTC')::int % 3 = 0`
+      yield* assertAll
+      for (const [fromMillis, toMillis] of spans) {
+        yield* assertExact({ fromMillis, toMillis, timeZone: "UTC", groupBy: ["call_name"], filter: {} })
+      }
+    }).pipe(rolledBack)
+  )
+
   it.effect("are exact for every span, and where they are narrowed", () =>
     Effect.gen(function* () {
       yield* fill
@@ -154,6 +189,72 @@ describeOnEngines("Reports of usage", (it) => {
       const days = { fromMillis, toMillis, interval: "day", timeZone: "Asia/Kolkata", groupBy: [], filter: {} } as const
       const found = (yield* ofReport(days)).length
       assert.strictEqual(found, (yield* ofLog(days)).length)
+    }).pipe(rolledBack)
+  )
+
+  it.effect("read no hours of days that are added up", () =>
+    Effect.gen(function* () {
+      yield* fill
+      yield* sumDays
+      const sql = yield* SqlClient.SqlClient
+      for (const table of ["key", "model", "call", "user"]) {
+        yield* sql.unsafe(`DELETE FROM usage_${table}_hour
+          WHERE hour >= '2026-03-29 00:00:00+00' AND hour < '2026-04-06 00:00:00+00'`)
+      }
+      yield* sql`DELETE FROM usage_quarter`
+      const [fromMillis, toMillis] = spans[0]
+      for (const groupBy of [["model"], ["provider", "outcome"]] as const) {
+        for (const interval of ["hour", "day", undefined] as const) {
+          yield* assertExact({ fromMillis, toMillis, interval, timeZone: "Europe/Berlin", groupBy, filter: {} })
+        }
+      }
+      for (const label of ["call_name", "end_user_id"] as const) {
+        for (const groupBy of [[label], ["organization_id", label]] as const) {
+          yield* assertExact({ fromMillis, toMillis, timeZone: "Europe/Berlin", groupBy, filter: {} })
+          yield* assertExact({ fromMillis, toMillis, interval: "day", timeZone: "UTC", groupBy, filter: {} })
+        }
+      }
+    }).pipe(rolledBack)
+  )
+
+  it.effect("are exact after a day that was added up is counted in again, and once it is added up anew", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [early, late] = [samples.slice(0, 700), samples.slice(700)]
+      yield* store(early.filter((_, number) => number % 2 === 0))
+      yield* sumDays
+      const summed = Effect.map(
+        sql<{ readonly days: bigint }>`SELECT count(*) AS days FROM usage_summed_day WHERE is_summed`,
+        ([row]) => row?.days
+      )
+      // Days to the end of the span are marked as well, although nothing was used on them.
+      assert.strictEqual(yield* summed, 12n)
+      const query = { ...wholeSpan, timeZone: "Europe/Berlin", groupBy: ["model"] } as const
+      yield* store(early)
+      assert.strictEqual(yield* summed, 4n)
+      yield* assertExact(query)
+      // A repeat takes the place of a receipt that cost nothing.
+      yield* sumDays
+      const failed = early.find(({ cost }) => cost === zero)
+      assert.isDefined(failed)
+      yield* store([{ ...samples[1], ...failed, cost: picodollars(7_777n) } as Receipt])
+      assert.strictEqual(yield* summed, 11n)
+      yield* assertExact(query)
+      yield* sumDays
+      yield* store(late)
+      yield* assertExact(query)
+      yield* sumDays
+      yield* assertExact(query)
+      yield* sql`UPDATE usage_all_hour SET cost = 1`
+      yield* sql`UPDATE usage_call_day SET cost = 1`
+      yield* rebuildUsage
+      // By the clock of the test none of the days is over.
+      assert.strictEqual(yield* summed, 2n)
+      yield* assertExact(query)
+      yield* sumDays
+      yield* assertExact(query)
+      yield* assertExact({ ...query, groupBy: ["organization_id", "call_name"] })
+      assert.strictEqual(yield* summed, 12n)
     }).pipe(rolledBack)
   )
 

@@ -276,4 +276,62 @@ describe.runIf(inject("postgresUrl") !== undefined)("Gateways that count usage a
       yield* assertAgree
     }).pipe(Effect.provide(layerPostgres(inject("postgresUrl") ?? "")))
   )
+
+  it.live("are all counted on a day that is added up meanwhile", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const day = sql`'2026-03-01 00:00:00+00'::timestamptz`
+      const requests = Effect.map(
+        sql<{ readonly is_summed: boolean; readonly requests: string | null }>`
+          SELECT is_summed, (SELECT sum(requests)::text FROM usage_all_hour) AS requests FROM usage_summed_day`,
+        ([row]) => row
+      )
+      const waiting = eventually(
+        Effect.map(
+          sql<{ readonly pid: number }>`SELECT pid FROM pg_locks
+            WHERE NOT granted AND pid IN (SELECT pid FROM pg_stat_activity WHERE datname = current_database())`,
+          ([row]) => row
+        ),
+        "one that waits"
+      )
+      /** Runs `effect` in a transaction, and `meanwhile` while that is open, which has to wait for it. */
+      const during = <E, F>(
+        effect: Effect.Effect<unknown, E, SqlClient.SqlClient>,
+        meanwhile: Effect.Effect<unknown, F, SqlClient.SqlClient>
+      ) =>
+        Effect.gen(function* () {
+          const [done, finished] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+          const first = yield* effect.pipe(
+            Effect.andThen(Deferred.succeed(done, undefined)),
+            Effect.andThen(Deferred.await(finished)),
+            sql.withTransaction,
+            Effect.forkChild
+          )
+          yield* Deferred.await(done)
+          const second = yield* Effect.forkChild(meanwhile)
+          yield* waiting
+          yield* Deferred.succeed(finished, undefined)
+          yield* Fiber.join(first)
+          yield* Fiber.join(second)
+        })
+      const [one, two, three] = [0, 1, 2].map((number) => store([sample(number)]))
+      assert.isDefined(one)
+      assert.isDefined(two)
+      assert.isDefined(three)
+      // A request that is not committed yet when the day is marked is in the sum.
+      yield* during(one, sql`SELECT mark_usage_day(${day})`)
+      yield* sql`SELECT sum_usage_day(${day})`
+      assert.deepStrictEqual(yield* requests, { is_summed: true, requests: "1" })
+      // One that is counted afterwards takes the mark away, also while the day is being added up.
+      yield* two
+      assert.isUndefined(yield* requests)
+      yield* sql`SELECT mark_usage_day(${day})`
+      yield* during(sql`SELECT sum_usage_day(${day})`, three)
+      assert.isUndefined(yield* requests)
+      // Two gateways add it up once.
+      yield* sql`SELECT mark_usage_day(${day})`
+      yield* during(sql`SELECT sum_usage_day(${day})`, sql`SELECT sum_usage_day(${day})`)
+      assert.deepStrictEqual(yield* requests, { is_summed: true, requests: "3" })
+    }).pipe(Effect.provide(layerPostgres(inject("postgresUrl") ?? "")))
+  )
 })
