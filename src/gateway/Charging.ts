@@ -124,17 +124,20 @@ const settleAndFile = (
     if (own === undefined) return withoutCharge(filed)
     return { ...filed, cost: own.cost, ...(own.uncollected && { uncollected: own.uncollected }) }
   }
+  const reported = (booked: Charge) => reportUncollected(hold.request, booked)
   const file = ({ charge, pending }: Settled): Effect.Effect<ChargedUsage> => {
     const own = ownPart(charge)
     if (own === undefined) receipt.recordEarlierCharge()
     else if (own !== collectible) receipt.recordCharge({ ...consumption, ...own })
     const charged = own === undefined ? usageOfCharge(charge, metered.usage) : { usage: metered.usage, cost: own.cost }
-    const final = pending && ((filed: Receipt) => Effect.map(pending, finalReceipt(filed)))
+    const booked = pending && hold.isCapped === true ? Effect.tap(pending, reported) : pending
+    const final = booked && ((filed: Receipt) => Effect.map(booked, finalReceipt(filed)))
     return Effect.as(receipt.file(nowMillis, final), charged)
   }
   const settled = Effect.flatMap(hold.settle(collectible.cost, facts), (answered) =>
-    hold.isCapped === true
-      ? Effect.andThen(reportUncollected(hold.request, answered.charge), () => file(answered))
+    // What a late answer will cut is not known yet.
+    hold.isCapped === true && answered.pending === undefined
+      ? Effect.andThen(reported(answered.charge), () => file(answered))
       : file(answered)
   )
   const report = ownCountReport(hold.request, metered, chargeFacts)

@@ -51,6 +51,12 @@ const charged = Effect.fnUntraced(function* (
   return { told, filed, settled }
 })
 
+const counted = (metric: string) =>
+  Effect.map(Metric.snapshot, (metrics) => {
+    const found = metrics.find(({ id }) => id === metric)
+    return found?.type === "Counter" ? Number(found.state.count) : 0
+  })
+
 const summaryOf = ({ cost, outcome, usage }: Receipt) => ({ cost, outcome, usage })
 
 /** The charge of another try of the request. */
@@ -125,6 +131,23 @@ describe("The charge of a request", () => {
     })
   )
 
+  it.effect("is counted as not collected once the database has cut it, in time or late", () =>
+    Effect.gen(function* () {
+      const ask = (settle: (charge: Charge) => Settled) => charged(settle, undefined, undefined, true)
+      const cut = ({ facts = "" }: Charge): Charge => ({
+        amount: picodollars(45n),
+        facts: JSON.stringify({ uncollected: "15", ...JSON.parse(facts) })
+      })
+      const before = yield* counted("tollgate_uncollected_charges_total")
+      yield* ask((asked) => ({ charge: asked, pending: Effect.succeed(asked) }))
+      assert.strictEqual((yield* counted("tollgate_uncollected_charges_total")) - before, 0)
+      yield* ask((asked) => ({ charge: cut(asked) }))
+      assert.strictEqual((yield* counted("tollgate_uncollected_charges_total")) - before, 1)
+      yield* ask((asked) => ({ charge: asked, pending: Effect.succeed(cut(asked)) }))
+      assert.strictEqual((yield* counted("tollgate_uncollected_charges_total")) - before, 2)
+    })
+  )
+
   it.effect("is told by its amount where an older version stored nothing with it", () =>
     Effect.gen(function* () {
       const { told } = yield* charged(() => ({ charge: { amount: picodollars(70n) } }))
@@ -151,10 +174,7 @@ describe("The charge of a request", () => {
         ({ fiber, logLevel, message }) =>
           void lines.push([logLevel, message, fiber.getRef(References.CurrentLogAnnotations)])
       )
-      const count = Effect.map(Metric.snapshot, (metrics) => {
-        const found = metrics.find(({ id }) => id === "tollgate_implausible_usage_total")
-        return found?.type === "Counter" ? Number(found.state.count) : 0
-      })
+      const count = counted("tollgate_implausible_usage_total")
       const logged = (metered: MeteredUsage) =>
         Effect.provide(
           charged((charge) => ({ charge }), metered),
