@@ -57,16 +57,21 @@ export class Deliveries extends Context.Service<
       let pending = 0
       yield* observed(metricTable.pendingDeliveries, () => pending)
 
+      // A delivery that is queued while its webhook is being disabled is not among those that are given up then.
       const claimDue = Effect.gen(function* () {
         const claim = yield* random.uuidV4()
         const millis = yield* Clock.currentTimeMillis
         return yield* sql<ClaimedRow>`
-          WITH due AS (
+          WITH given_up AS (
+            UPDATE webhook_delivery SET status = 'failed', next_attempt_at = NULL, claim = NULL
+            WHERE status = 'pending' AND webhook_id IN (SELECT id FROM webhook WHERE disabled_at IS NOT NULL)
+          ), due AS (
             SELECT waiting.id FROM webhook CROSS JOIN LATERAL (
               SELECT id, next_attempt_at FROM webhook_delivery
               WHERE webhook_id = webhook.id AND status = 'pending' AND next_attempt_at <= ${timestamp(millis)}
               ORDER BY next_attempt_at LIMIT ${maxPerWebhook} FOR UPDATE SKIP LOCKED
             ) AS waiting
+            WHERE webhook.disabled_at IS NULL
             ORDER BY waiting.next_attempt_at LIMIT ${maxPerBatch}
           )
           UPDATE webhook_delivery SET attempts = attempts + 1, claim = ${claim}::uuid,

@@ -143,6 +143,24 @@ describeOnEngines("Deliveries", (suite) => {
       })
     )
 
+    it.effect("are given up where their webhook was disabled while they were being queued", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { received, url } = yield* makeReceiver()
+        const { id } = yield* webhookTo(url)
+        const { deliverDue, untilDue } = yield* Deliveries
+        const delivery = yield* Alerts.use((alerts) => alerts.test(id))
+        // What is queued in a transaction that began earlier is not seen by the one that disables.
+        yield* sql`UPDATE webhook SET disabled_at = now(), disabled_reason = 'operator' WHERE id = ${id}`
+        assert.strictEqual(yield* deliverDue, 0)
+        assert.deepStrictEqual(yield* statusOf(delivery), { status: "failed", attempts: 0, log: [] })
+        assert.isTrue(Option.isNone(yield* untilDue))
+        yield* Webhooks.use(({ update }) => update(id, { disabled: false }))
+        assert.strictEqual(yield* deliverDue, 0)
+        assert.strictEqual(received.length, 0)
+      })
+    )
+
     it.effect("are made once by two gateways", () =>
       Effect.gen(function* () {
         const { received, url } = yield* makeReceiver()
