@@ -7,7 +7,6 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient, type Statement } from "effect/sql"
 
 import type { Caller } from "../domain/Caller.ts"
-import type { JsonObject } from "../domain/JsonObject.ts"
 import type { Page, PageRequest } from "../domain/Page.ts"
 import { currentTimestamp, timestamp } from "../sql/Timestamp.ts"
 import { type AccessError, invalidKey, keyEnded } from "./AccessError.ts"
@@ -20,7 +19,7 @@ import {
   makeApiKeyTable,
   type NewKey
 } from "./ApiKeyTable.ts"
-import { AuditTrail, type Change } from "./AuditTrail.ts"
+import { AuditTrail, type Change, unlessSame } from "./AuditTrail.ts"
 import { makeHandOnBudgets } from "./Budgets.ts"
 import { generateSecret, makeKeyLookup } from "./Secrets.ts"
 
@@ -76,7 +75,7 @@ export class ApiKeys extends Context.Service<
           .pipe(
             Effect.map((rows) => ({
               value: apiKeyOf(rows.after),
-              ...(!isEqual(rows.before.snapshot, rows.after.snapshot) && { change: changeOf(action, rows) })
+              ...unlessSame(changeOf(action, rows))
             })),
             trail.recorded
           )
@@ -119,8 +118,6 @@ export class ApiKeys extends Context.Service<
     })
   )
 }
-
-const isEqual = (a: JsonObject, b: JsonObject): boolean => JSON.stringify(a) === JSON.stringify(b)
 
 const changeOf = (action: string, { after, before }: { readonly after: KeyRow; readonly before?: KeyRow }): Change => ({
   action,

@@ -38,6 +38,10 @@ export interface Change {
   readonly after?: JsonObject
 }
 
+/** The change, unless it left its row as it was. */
+export const unlessSame = (change: Change): { readonly change?: Change } =>
+  change.before !== undefined && JSON.stringify(change.before) === JSON.stringify(change.after) ? {} : { change }
+
 /** A recorded change. */
 export interface AuditEvent extends Change {
   readonly id: string

@@ -21,7 +21,7 @@ import { type Page, type PageRequest, pageOf } from "../domain/Page.ts"
 import { firstRow } from "../sql/FirstRow.ts"
 import { currentTimestamp } from "../sql/Timestamp.ts"
 import { type AccessError, notFound, orAccessUnavailable, orBudgetExists } from "./AccessError.ts"
-import { AuditTrail } from "./AuditTrail.ts"
+import { AuditTrail, unlessSame } from "./AuditTrail.ts"
 
 export interface Budget extends BudgetState {
   readonly organization: OrganizationId
@@ -144,8 +144,7 @@ export class Budgets extends Context.Service<
           const after = yield* orAccessUnavailable(sql<ChangedRow>`
             UPDATE budget SET ${assignment} WHERE id = ${id}::uuid
             RETURNING organization_id, to_jsonb(budget) AS snapshot`).pipe(Effect.flatMap(firstRow))
-          const isChanged = JSON.stringify(before.snapshot) !== JSON.stringify(after.snapshot)
-          return { value: yield* get(id), ...(isChanged && { change: changeOf(action, id, after, before) }) }
+          return { value: yield* get(id), ...unlessSame(changeOf(action, id, after, before)) }
         }).pipe(trail.recorded)
 
       const setAmount: Budgets["Service"]["setAmount"] = Effect.fn("Budgets.setAmount")((id, amount) =>

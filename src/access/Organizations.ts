@@ -15,7 +15,7 @@ import type { PricingEntry } from "../domain/PriceEntry.ts"
 import { firstRow } from "../sql/FirstRow.ts"
 import { currentTimestamp } from "../sql/Timestamp.ts"
 import { type AccessError, notFound, orAccessUnavailable } from "./AccessError.ts"
-import { AuditTrail } from "./AuditTrail.ts"
+import { AuditTrail, unlessSame } from "./AuditTrail.ts"
 
 export interface Organization {
   readonly id: OrganizationId
@@ -79,7 +79,7 @@ export class Organizations extends Context.Service<
     readonly get: (id: OrganizationId) => Effect.Effect<Organization, AccessError>
     /** The latest first. */
     readonly list: (filter: OrganizationFilter, page: PageRequest) => Effect.Effect<Page<Organization>, AccessError>
-    /** Closing one that is closed keeps its first time of closing. */
+    /** Closing one that is closed keeps its first time of closing. What changes nothing is not recorded. */
     readonly update: (id: OrganizationId, change: OrganizationChange) => Effect.Effect<Organization, AccessError>
   }
 >()("tollgate/access/Organizations") {
@@ -143,7 +143,7 @@ export class Organizations extends Context.Service<
         const snapshots = { before: before.snapshot, after: after.snapshot }
         return {
           value: organizationOf(after),
-          change: { action: actionOf(before, after), subject: id, organization: id, ...snapshots }
+          ...unlessSame({ action: actionOf(before, after), subject: id, organization: id, ...snapshots })
         }
       })
 

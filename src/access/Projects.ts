@@ -18,7 +18,7 @@ import type { JsonObject } from "../domain/JsonObject.ts"
 import { type Page, type PageRequest, pageOf } from "../domain/Page.ts"
 import { currentTimestamp } from "../sql/Timestamp.ts"
 import { type AccessError, notFound, orAccessUnavailable, orNameTaken } from "./AccessError.ts"
-import { AuditTrail } from "./AuditTrail.ts"
+import { AuditTrail, unlessSame } from "./AuditTrail.ts"
 
 export interface Project {
   readonly id: ProjectId
@@ -149,7 +149,7 @@ const changed = Effect.fnUntraced(function* <A, R>(
   if (row === undefined) return yield* notFound(missing)
   const organization = organizationId(row.organization_id)
   const snapshots = { ...(old && { before: old.snapshot }), after: row.snapshot }
-  return { value: read(row), change: { action, subject: row.id, organization, ...snapshots } }
+  return { value: read(row), ...unlessSame({ action, subject: row.id, organization, ...snapshots }) }
 })
 
 const projectOf = (row: Row): Project => ({

@@ -6,7 +6,7 @@ import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 
 import { type AccessError, notFound, orAccessUnavailable } from "../access/AccessError.ts"
-import { AuditTrail } from "../access/AuditTrail.ts"
+import { AuditTrail, unlessSame } from "../access/AuditTrail.ts"
 import { Organizations } from "../access/Organizations.ts"
 import type { AlertType } from "../domain/AlertType.ts"
 import { type OrganizationId, type WebhookId } from "../domain/Ids.ts"
@@ -156,7 +156,7 @@ const makeChanges = Effect.gen(function* () {
     const snapshots = { before: before.snapshot, after: after.snapshot }
     return {
       value: WebhookTable.webhookOf(after),
-      change: { action: actionOf(before, after), subject: id, ...ownerOf(after), ...snapshots }
+      ...unlessSame({ action: actionOf(before, after), subject: id, ...ownerOf(after), ...snapshots })
     }
   })
 

@@ -23,7 +23,7 @@ export class AdjustCredit extends Context.Service<
       const trail = yield* AuditTrail
 
       const book = Effect.fn("AdjustCredit.book")(function* (payment: Payment) {
-        const { amount, kind, organization, payment: id, reason } = payment
+        const { amount, isForced, kind, organization, payment: id, reason } = payment
         yield* organizations.get(organization)
         return yield* Effect.map(payments.book(payment), (value) => ({
           value,
@@ -32,7 +32,7 @@ export class AdjustCredit extends Context.Service<
               action: `credit.${kind}`,
               subject: value.entry,
               organization,
-              after: { payment_id: id, amount_usd: toUsd(amount), reason }
+              after: { payment_id: id, amount_usd: toUsd(amount), reason, ...(isForced === true && { force: true }) }
             }
           })
         })).pipe(trail.recorded)
