@@ -13,11 +13,14 @@ const periodNames: { readonly [Period in BudgetPeriod]: string } = {
   total: "total"
 }
 
-/** A budget of which others hold the rest is free again when those requests end; that is not when it renews. */
-export const budgetRefusal = (budget: RefusingBudget): BudgetExceeded => {
+/**
+ * A budget of which others hold the rest is free again when those requests end; that is not when it renews. With
+ * `isTooLittle`, that would not pay for the request either.
+ */
+export const budgetRefusal = (budget: RefusingBudget, isTooLittle = false): BudgetExceeded => {
   const isSpent = budget.spent >= budget.amount
   const text = `${nameOf(budget)} does not allow this request: ${usd(budget.spent)} USD are spent`
-  if (!isSpent) return BudgetExceeded.of(`${text}, and ${heldText(budget)}. ${renewalText(budget)}`)
+  if (!isSpent) return BudgetExceeded.of(`${text}, and ${heldText(budget, isTooLittle)}. ${renewalText(budget)}`)
   return BudgetExceeded.of(`${text}. ${renewalText(budget)}`, { renewsAtMillis: budget.renewsAtMillis })
 }
 
@@ -35,10 +38,12 @@ const ownerOf = ({ project, subject }: RefusingBudget): string => {
   }
 }
 
-const heldText = (budget: RefusingBudget): string =>
-  budgetLeft(budget) > 0n
+const heldText = (budget: RefusingBudget, isTooLittle: boolean): string => {
+  if (isTooLittle) return `the ${usd(budget.amount - budget.spent)} USD that are left cannot pay for it`
+  return budgetLeft(budget) > 0n
     ? `the ${usd(budgetLeft(budget))} USD that are left may not pay for it`
     : `${usd(budget.held)} USD are held for other requests until those end; try again then`
+}
 
 const renewalText = ({ renewsAtMillis, timeZone }: RefusingBudget): string =>
   renewsAtMillis === undefined ? "It does not renew" : `It renews at ${isoTime(renewsAtMillis, timeZone)}`

@@ -17,9 +17,9 @@ export const errorFromLedger = (
 ): Errors.InsufficientCredits | Errors.BudgetExceeded | Errors.InternalError => {
   switch (error.reason._tag) {
     case "InsufficientCredits":
-      return Errors.InsufficientCredits.of(noCreditText(error.reason.funds))
+      return Errors.InsufficientCredits.of(noCreditText(error.reason.funds, error.reason.isTooLittle))
     case "BudgetExceeded":
-      return budgetRefusal(error.reason.budget)
+      return budgetRefusal(error.reason.budget, error.reason.isTooLittle)
     case "Unavailable":
     case "AmountOutOfRange":
     case "PaymentConflict":
@@ -28,11 +28,11 @@ export const errorFromLedger = (
   }
 }
 
-const noCreditText = (funds: Funds | undefined): string => {
+const noCreditText = (funds: Funds | undefined, isTooLittle = false): string => {
   if (funds === undefined || settledMoney(funds) <= 0n)
     return "The organization has no credit left; add credit and try again"
-  return funds.held <= 0n
-    ? `The organization has ${usd(funds.available)} USD left and may not owe anything, and this request with a short ` +
+  return funds.held <= 0n || isTooLittle
+    ? `The organization has ${usd(settledMoney(funds))} USD left and may not owe anything, and this request with a short ` +
         "answer may cost more; shorten it, or add credit"
     : "Other requests of the organization hold its credit, which is not spent: " +
         `it has ${usd(settledMoney(funds))} USD, ` +

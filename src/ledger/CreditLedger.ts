@@ -14,10 +14,18 @@ import { settlementOf } from "./BatchRows.ts"
 import { cappedLeast } from "./CappedCharges.ts"
 import { type Charge, findCharges } from "./Charge.ts"
 import * as GroupCommit from "./GroupCommit.ts"
+import { isTooDear } from "./HoldShare.ts"
 import * as Lease from "./Lease.ts"
 import { amountOutOfRange, holdRefused, type LedgerError, ledgerErrorOf, ledgerUnavailable } from "./LedgerError.ts"
 import { addEntries, bookEntries } from "./MoneySql.ts"
-import { type HardCap, newPendingHold, type PendingSettlement, type ReduceHold, type Settled } from "./PendingWrite.ts"
+import {
+  type HardCap,
+  newPendingHold,
+  type PendingHold,
+  type PendingSettlement,
+  type ReduceHold,
+  type Settled
+} from "./PendingWrite.ts"
 import * as Sweeper from "./Sweeper.ts"
 
 /** Money set aside for one request. */
@@ -118,7 +126,7 @@ export class CreditLedger extends Context.Service<
           // releases what was granted.
           return Effect.flatMap(refund, () =>
             Effect.flatMap(writes.hold(pending), (granted) =>
-              granted ? Effect.succeed(grantedHold(options, pending.row.amount, end)) : holdRefused(pending.refusal)
+              granted ? Effect.succeed(grantedHold(options, pending.row.amount, end)) : refusedHold(pending)
             )
           )
         })
@@ -147,6 +155,9 @@ const pendingHoldOf = ({ amount, budgets, hardCap, organization, reduce, request
   const capped = hardCap && ({ least: cappedLeast, isCapped: true } as const)
   return newPendingHold({ id: request, organization, amount, ...(budgets && { budgets }), ...capped }, reduce, hardCap)
 }
+
+const refusedHold = (hold: PendingHold): LedgerError =>
+  holdRefused(hold.refusal, hold.refusal !== undefined && isTooDear(hold, hold.refusal.funds))
 
 const paidHold = (request: HeldRequestId, charged: Charge): Hold => {
   const settled = Effect.succeed<Settled>({ charge: charged })

@@ -6,6 +6,12 @@ import type { PendingHold } from "./PendingWrite.ts"
 /** The part of the available credit that a hold may have at least, however many others there are. */
 const share = 8n
 
+/** Whether a hold that may not leave less than zero costs more than all the money of the account, whoever holds it. */
+export const isTooDear = ({ hardCap, reduce, row }: PendingHold, funds: Funds): boolean => {
+  const settled = picodollars(settledMoney(funds))
+  return hardCap !== undefined && row.amount > settled && reduce?.(settled) === undefined
+}
+
 /**
  * Cuts a hold that was refused by an account with these funds and may not leave less than zero: where the whole of it
  * is not available and it makes do with less, or where all that is settled would not pay for it, so that waiting is in

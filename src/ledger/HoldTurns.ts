@@ -139,7 +139,8 @@ export class HoldTurns {
     for (const line of this.lines.values()) {
       // Nobody's time is up before the database has answered; that has a deadline of its own.
       if (line.trying !== undefined) continue
-      for (const hold of line.holds) if (this.isOver(hold, line)) this.finish(line, hold)
+      const [first] = line.holds
+      for (const hold of line.holds) if (this.isOver(hold, line)) this.finish(line, hold, hold === first)
       this.tryFirst(line)
     }
   }
@@ -212,17 +213,21 @@ export class HoldTurns {
     return this.checks >= Math.max(waitsSince, progressAt) + idleChecks || this.checks >= waitsSince + longestChecks
   }
 
-  /** The last try, with what the accounts can still pay, as far as that is known here. */
-  private finish(line: Line, hold: PendingHold): void {
+  /**
+   * The last try, with what the accounts can still pay, as far as that is known here. One that was not the first has
+   * not been tried since others came before it: where it cannot be cut, that is its whole amount.
+   */
+  private finish(line: Line, hold: PendingHold, isFirst: boolean): void {
     const lines = this.linesOf(hold)
     this.delete(line, hold)
     const isCapped = hold.hardCap !== undefined
     const most = lines.map(({ refusal }) => affordable(hold, refusal.funds)).reduce(min)
     const amount = most > 0n ? hold.reduce?.(most) : undefined
-    if (amount === undefined) return this.actions.refuse(hold, line.refusal)
+    if (amount === undefined && isFirst) return this.actions.refuse(hold, line.refusal)
+    hold.isFinal = true
+    if (amount === undefined) return this.actions.attempt(hold)
     for (const each of lines) each.refusal = reduced(each.refusal, amount)
     hold.row = { ...hold.row, amount, ...(!isCapped && { least: 1n - hold.row.amount }) }
-    hold.isFinal = true
     this.actions.attempt(hold)
   }
 }

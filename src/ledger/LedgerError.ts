@@ -9,11 +9,11 @@ export class LedgerError extends Data.TaggedError("LedgerError")<{
   readonly reason:
     /**
      * The available balance was zero or negative at this request's turn. `funds`, if known, say whether the money is
-     * spent or held for other requests.
+     * spent or held for other requests; with `isTooLittle`, they pay for no answer even once nothing is held.
      */
-    | { readonly _tag: "InsufficientCredits"; readonly funds?: Funds }
+    | { readonly _tag: "InsufficientCredits"; readonly funds?: Funds; readonly isTooLittle?: true }
     /** A budget of the request is used up, or all of it is held for other requests. */
-    | { readonly _tag: "BudgetExceeded"; readonly budget: RefusingBudget }
+    | { readonly _tag: "BudgetExceeded"; readonly budget: RefusingBudget; readonly isTooLittle?: true }
     /** The database did not answer in time, or too many writes are waiting for it. Nothing was held. */
     | { readonly _tag: "Unavailable"; readonly cause?: unknown }
     /** The amount would take the account past what it can hold. */
@@ -25,13 +25,15 @@ export class LedgerError extends Data.TaggedError("LedgerError")<{
 }> {}
 
 /** The error of a hold that was refused. */
-export const holdRefused = (refusal: Refusal | undefined): LedgerError =>
-  new LedgerError({
+export const holdRefused = (refusal: Refusal | undefined, isTooLittle: boolean): LedgerError => {
+  const cause = isTooLittle ? ({ isTooLittle } as const) : {}
+  return new LedgerError({
     reason:
       refusal?.budget === undefined
-        ? { _tag: "InsufficientCredits", ...(refusal && { funds: refusal.funds }) }
-        : { _tag: "BudgetExceeded", budget: refusal.budget }
+        ? { _tag: "InsufficientCredits", ...(refusal && { funds: refusal.funds }), ...cause }
+        : { _tag: "BudgetExceeded", budget: refusal.budget, ...cause }
   })
+}
 
 export const ledgerUnavailable = (cause: unknown): LedgerError =>
   new LedgerError({ reason: { _tag: "Unavailable", cause } })

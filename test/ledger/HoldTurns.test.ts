@@ -28,6 +28,14 @@ const holdInTurn = Effect.fnUntraced(function* (organization: OrganizationId, am
   return yield* ledger.hold({ request: newRequest(), organization, amount: pico(amount), reduce })
 })
 
+/** The same for an organization with a hard cap, whose hold makes do with no less than `least`. */
+const cappedInTurn = Effect.fnUntraced(function* (organization: OrganizationId, amount: number, least?: number) {
+  const ledger = yield* CreditLedger
+  const reduce: ReduceHold = (most) => (least !== undefined && most >= least ? most : undefined)
+  const hardCap = { modest: pico(amount), waits: true }
+  return yield* ledger.hold({ request: newRequest(), organization, amount: pico(amount), reduce, hardCap })
+})
+
 /** Lets time pass, a check of those that wait at a time, and the database answer in between. */
 const seconds = Effect.fnUntraced(function* (count: number) {
   for (let check = 0; check < 4 * count; check++) {
@@ -102,6 +110,35 @@ describeOnEngines("HoldTurns", (it) => {
         const funds = { available: -50n, held: 150n }
         assert.deepStrictEqual((yield* inTime(fiber)).reason, { _tag: "InsufficientCredits", funds })
       }
+    }).pipe(Effect.scoped, withLedger)
+  )
+
+  it.effect("are not waited for where all of the money pays for no answer, as the refusal says", () =>
+    Effect.gen(function* () {
+      const organization = yield* funded(100)
+      yield* takeHold(organization, 60)
+      const funds = { available: 40n, held: 60n }
+      const refusals = [Effect.flip(cappedInTurn(organization, 300, 200)), Effect.flip(cappedInTurn(organization, 101))]
+      for (const refused of refusals)
+        assert.deepStrictEqual((yield* refused).reason, { _tag: "InsufficientCredits", funds, isTooLittle: true })
+      // Where it would be enough, it is in vain only while others hold it.
+      const waiting = yield* Effect.forkChild(Effect.flip(cappedInTurn(organization, 300, 90)), {
+        startImmediately: true
+      })
+      assert.deepStrictEqual((yield* inTime(waiting)).reason, { _tag: "InsufficientCredits", funds })
+    }).pipe(Effect.scoped, withLedger)
+  )
+
+  it.effect("have a last try at the end, also where another one is before them and they cannot be cut", () =>
+    Effect.gen(function* () {
+      const organization = yield* funded(100)
+      yield* takeHold(organization, 60)
+      const first = yield* Effect.forkChild(Effect.flip(cappedInTurn(organization, 90)), { startImmediately: true })
+      // Once the first one waits, and before any time has passed, so that the time of both is up at once.
+      yield* Effect.scoped(takeHold(yield* funded(1), 0))
+      const second = yield* Effect.forkChild(cappedInTurn(organization, 30), { startImmediately: true })
+      assert.strictEqual((yield* inTime(first)).reason._tag, "InsufficientCredits")
+      assert.strictEqual(BigInt((yield* inTime(second)).amount), 30n)
     }).pipe(Effect.scoped, withLedger)
   )
 
