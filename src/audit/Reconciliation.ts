@@ -57,7 +57,12 @@ interface CostRow {
   readonly cost: string
 }
 
-/** What the gateway counted as costs of a provider, by day and model. Earlier versions charged exactly these. */
+/**
+ * What the gateway counted as costs of a provider, by day and model. Earlier versions charged exactly these.
+ *
+ * A charge whose gateway was killed before it stored the receipt is in no usage, also where a repeat of its request has
+ * a receipt. It is counted from the journal, for days whose receipts are kept: of others, nobody knows what was counted.
+ */
 const countedCosts = (
   provider: string,
   { from, to }: DayRange
@@ -71,6 +76,21 @@ const countedCosts = (
       WHERE provider = ${provider}
         AND quarter >= ${from}::date::timestamp AT TIME ZONE 'UTC'
         AND quarter < (${to}::date + 1)::timestamp AT TIME ZONE 'UTC'
+      GROUP BY 1, 2
+      UNION ALL
+      SELECT to_char(made AT TIME ZONE 'UTC', 'YYYY-MM-DD'), facts->'served'->>'model',
+        sum(coalesce((facts->>'providerCost')::numeric,
+          -amount + coalesce((facts->>'uncollected')::numeric, 0)))::text
+      FROM credit_entry AS charge CROSS JOIN LATERAL (SELECT request_time(charge.id) AS made) AS time
+      WHERE kind = 'charge' AND split_part(facts->'served'->>'endpoint', '/', 1) = ${provider}
+        AND made >= ${from}::date::timestamp AT TIME ZONE 'UTC'
+        AND made < (${to}::date + 1)::timestamp AT TIME ZONE 'UTC'
+        AND to_regclass('logged_request_' || to_char(made AT TIME ZONE 'UTC', 'YYYYMMDD')) IS NOT NULL
+        AND NOT EXISTS (
+          SELECT FROM logged_request AS receipt
+          WHERE receipt.at = made AND receipt.id = charge.id AND receipt.organization_id = charge.organization_id
+            AND receipt.input_tokens IS NOT NULL
+        )
       GROUP BY 1, 2`
   )
 
