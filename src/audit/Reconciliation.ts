@@ -61,7 +61,8 @@ interface CostRow {
  * What the gateway counted as costs of a provider, by day and model. Earlier versions charged exactly these.
  *
  * A charge whose gateway was killed before it stored the receipt is in no usage, also where a repeat of its request has
- * a receipt. It is counted from the journal, for days whose receipts are kept: of others, nobody knows what was counted.
+ * a receipt. It is counted from the journal, for days whose receipts are kept: of others it is not known what was
+ * counted.
  */
 const countedCosts = (
   provider: string,

@@ -32,8 +32,8 @@ const noCreditText = (funds: Funds | undefined, isTooLittle = false): string => 
   if (funds === undefined || settledMoney(funds) <= 0n)
     return "The organization has no credit left; add credit and try again"
   return funds.held <= 0n || isTooLittle
-    ? `The organization has ${usd(settledMoney(funds))} USD left and may not owe anything, and this request with a short ` +
-        "answer may cost more; shorten it, or add credit"
+    ? `The organization has ${usd(settledMoney(funds))} USD left and may not owe anything, and this request with a ` +
+        "short answer may cost more; shorten it, or add credit"
     : "Other requests of the organization hold its credit, which is not spent: " +
         `it has ${usd(settledMoney(funds))} USD, ` +
         `and ${usd(funds.held)} USD are held until those requests end. Try again then, or add credit`
