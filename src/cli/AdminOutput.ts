@@ -100,9 +100,18 @@ const firstPage = ({ all, cursor, limit }: PageFlags): PageRequest => {
   return { ...(size !== undefined && { limit: size }), ...(Option.isSome(cursor) && { cursor: cursor.value }) }
 }
 
-interface ListColumns {
+/** A column that shows less than its members have, so that a row has room on a terminal. */
+interface ShortColumn {
+  readonly title: string
+  /** The first of these members that a row has is shown. */
+  readonly members: ReadonlyArray<string>
+  /** The minute or the day of a time, in UTC, or the end of an id, by which ids differ. */
+  readonly shows: "minute" | "day" | "end"
+}
+
+export interface ListColumns {
   /** The members that are shown, such as `id` and `actor.name`. */
-  readonly columns: ReadonlyArray<string>
+  readonly columns: ReadonlyArray<string | ShortColumn>
   /** Those of them that are numbers. */
   readonly numbers?: ReadonlyArray<string>
 }
@@ -144,17 +153,35 @@ const jsonList = (all: boolean): ListWriter => {
 }
 
 /** One table over all pages. Its columns are at least as wide as on the pages before. */
-const textList = ({ columns, numbers = [] }: ListColumns): ListWriter => {
-  const right = numbers.map((column) => columns.indexOf(column))
-  let head = columns
+export const textList = ({ columns, numbers = [] }: ListColumns): ListWriter => {
+  const titles = columns.map((column) => (typeof column === "string" ? column : column.title))
+  const right = numbers.map((column) => titles.indexOf(column))
+  let head = titles
   let isFirst = true
   return (page) => {
-    const rows = rowsOf(page).map((row) => columns.map((column) => cellOf(memberAt(row, column))))
+    const rows = rowsOf(page).map((row) => columns.map((column) => listCell(row, column)))
     const lines = table(head, rows, right)
     head = head.map((name, column) => name.padEnd(Math.max(...rows.map((row) => row[column]?.length ?? 0))))
     const printed = isFirst ? lines : lines.slice(1)
     isFirst = false
     return printed
+  }
+}
+
+/** How much of an id is shown at least: the end of a UUID, which is random. */
+const endLength = 12
+
+const listCell = (row: Row, column: string | ShortColumn): string => {
+  if (typeof column === "string") return cellOf(memberAt(row, column))
+  const value = column.members.map((member) => memberAt(row, member)).find((each) => typeof each === "string")
+  if (typeof value !== "string") return cellOf(undefined)
+  switch (column.shows) {
+    case "minute":
+      return printable(value.slice(0, "2026-01-31T10:20".length).replace("T", " "))
+    case "day":
+      return printable(value.slice(0, "2026-01-31".length))
+    case "end":
+      return printable(value.length > endLength ? `…${value.slice(-endLength)}` : value)
   }
 }
 

@@ -7,7 +7,7 @@ import { apiKeyId, budgetId } from "../domain/Ids.ts"
 import { AdminClient } from "./AdminClient.ts"
 import { adminCommandLayer, adminFlags, affirmed, given, responseMode, yes } from "./AdminCommand.ts"
 import { organizationOf, projectOf } from "./AdminNames.ts"
-import { pageFlags, printAnswer, printList } from "./AdminOutput.ts"
+import { type ListColumns, pageFlags, printAnswer, printList } from "./AdminOutput.ts"
 
 const budget = Argument.String("budget").pipe(Argument.withDescription("The id of a budget."))
 
@@ -51,8 +51,20 @@ const create = Command.make(
   })
 ).pipe(Command.withDescription("Set a budget of an organization, a project or a key."))
 
-const amounts = ["amount_usd", "spent_usd", "held_usd", "left_usd"]
-const columns = ["id", "subject", "project_id", "api_key_id", "period", "time_zone", ...amounts, "renews_at"]
+const amounts = ["amount_usd", "left_usd"]
+
+/** What is spent and held, and when it renews, is shown by `get`. */
+export const budgetColumns: ListColumns = {
+  columns: [
+    "id",
+    "subject",
+    { title: "of", members: ["api_key_id", "project_id", "organization_id"], shows: "end" },
+    "period",
+    "time_zone",
+    ...amounts
+  ],
+  numbers: amounts
+}
 
 const list = Command.make(
   "list",
@@ -67,9 +79,7 @@ const list = Command.make(
   Effect.fn(function* ({ key, org, project, removed, ...page }) {
     const { budgets } = yield* AdminClient
     const filter = { ...(yield* ownerOf({ key, org, project })), removed: removed ? "true" : "false" } as const
-    yield* printList(page, { columns, numbers: amounts }, (query) =>
-      budgets.list({ query: { ...query, ...filter }, responseMode })
-    )
+    yield* printList(page, budgetColumns, (query) => budgets.list({ query: { ...query, ...filter }, responseMode }))
   })
 ).pipe(Command.withDescription("List budgets and what is left of them, the latest first."))
 

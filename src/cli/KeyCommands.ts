@@ -17,7 +17,7 @@ import {
   yes
 } from "./AdminCommand.ts"
 import { environmentOf, organizationOf } from "./AdminNames.ts"
-import { pageFlags, printAnswer, printList } from "./AdminOutput.ts"
+import { type ListColumns, pageFlags, printAnswer, printList } from "./AdminOutput.ts"
 
 const key = Argument.String("key").pipe(Argument.withDescription("The id of a key."))
 
@@ -77,6 +77,18 @@ const limitsOf = ({ concurrent, endpoint, expires, label, model, rpm, tpm }: Lim
   ...(endpoint.length > 0 && { endpoints: endpoint })
 })
 
+/** What a key may do is shown by `get`. */
+export const keyColumns: ListColumns = {
+  columns: [
+    "id",
+    "name",
+    "display_prefix",
+    { title: "last_used", members: ["last_used_at"], shows: "minute" },
+    { title: "expires", members: ["expires_at"], shows: "day" },
+    { title: "revoked", members: ["revoked_at"], shows: "day" }
+  ]
+}
+
 const list = Command.make(
   "list",
   {
@@ -98,10 +110,7 @@ const list = Command.make(
       environment_id: yield* Effect.transposeOption(Option.map(environment, environmentOf)),
       valid
     })
-    const columns = ["id", "name", "display_prefix", "models", "requests_per_minute", "last_used_at", "expires_at"]
-    yield* printList(page, { columns: [...columns, "revoked_at"], numbers: ["requests_per_minute"] }, (query) =>
-      apiKeys.list({ query: { ...query, ...filter }, responseMode })
-    )
+    yield* printList(page, keyColumns, (query) => apiKeys.list({ query: { ...query, ...filter }, responseMode }))
   })
 ).pipe(Command.withDescription("List keys, the latest first."))
 

@@ -15,10 +15,8 @@ import { progress } from "./Progress.ts"
 /** The audit has found differences, which have been printed. */
 export class BooksDiffer extends Data.TaggedError("BooksDiffer") {}
 
-const json = Flag.Boolean("json").pipe(
-  Flag.withDescription("Print JSON. Amounts are in picodollars (10^-12 USD), as text."),
-  Flag.withDefault(false)
-)
+const jsonFlag = (description: string) =>
+  Flag.Boolean("json").pipe(Flag.withDescription(description), Flag.withDefault(false))
 
 const strict = Flag.Boolean("strict").pipe(
   Flag.withDescription("Fail on unexplained charges too; killed gateways of version 0.1.0 may have left some."),
@@ -27,7 +25,7 @@ const strict = Flag.Boolean("strict").pipe(
 
 const verify = Command.make(
   "verify",
-  { json, strict },
+  { json: jsonFlag("Print JSON. What differs is in picodollars (10^-12 USD), as in the text."), strict },
   Effect.fn(function* ({ json, strict }) {
     const report = yield* Effect.scoped(Effect.flatMap(progress("requests"), auditReporting))
     const clean = differences(report) === 0 && (!strict || unexplainedCharges(report) === 0)
@@ -61,7 +59,7 @@ const findingText = ({ check, expected, found, organization, request }: Finding)
 
 const balance = Command.make(
   "balance",
-  { json },
+  { json: jsonFlag("Print JSON. Amounts are exact USD, and in picodollars (10^-12 USD) beside it.") },
   Effect.fn(function* ({ json }) {
     yield* Stream.runForEach(creditAccounts, (account) =>
       Console.log(json ? accountJson(account) : accountText(account))
@@ -70,7 +68,13 @@ const balance = Command.make(
 ).pipe(Command.withDescription("Print what every organization can spend and what is held, one per line."))
 
 const accountJson = ({ available, held, organization }: CreditAccount): string =>
-  JSON.stringify({ organization, available: String(available), held: String(held) })
+  JSON.stringify({
+    organization_id: organization,
+    available_usd: toUsd(available),
+    held_usd: toUsd(held),
+    available_picodollars: String(available),
+    held_picodollars: String(held)
+  })
 
 const accountText = ({ available, held, organization }: CreditAccount): string =>
   `${organization}  ${toUsd(available)} USD available, ${toUsd(held)} USD held`

@@ -6,7 +6,7 @@ import { adminKeyId } from "../domain/Ids.ts"
 import { AdminClient } from "./AdminClient.ts"
 import { adminCommandLayer, adminFlags, affirmed, given, name, responseMode, yes } from "./AdminCommand.ts"
 import { organizationOf } from "./AdminNames.ts"
-import { pageFlags, printAnswer, printList } from "./AdminOutput.ts"
+import { type ListColumns, pageFlags, printAnswer, printList } from "./AdminOutput.ts"
 
 const key = Argument.String("key").pipe(Argument.withDescription("The id of an admin key."))
 
@@ -47,6 +47,16 @@ export const adminKeyCommands = Command.make("admin-key").pipe(
   Command.provide(adminCommandLayer)
 )
 
+export const auditColumns: ListColumns = {
+  columns: [
+    { title: "at", members: ["at"], shows: "minute" },
+    "actor.name",
+    "action",
+    "subject_id",
+    { title: "organization", members: ["organization_id"], shows: "end" }
+  ]
+}
+
 export const auditCommand = Command.make(
   "audit",
   {
@@ -68,7 +78,7 @@ export const auditCommand = Command.make(
       organization_id: yield* Effect.transposeOption(Option.map(org, organizationOf)),
       subject_id: subject
     })
-    yield* printList(page, { columns: ["at", "actor.name", "action", "subject_id", "organization_id"] }, (query) =>
+    yield* printList(page, auditColumns, (query) =>
       operators.listAuditEvents({ query: { ...query, ...filter }, responseMode })
     )
   })

@@ -4,7 +4,7 @@ import { Argument, Command, Flag } from "effect/cli"
 
 import { AdminClient } from "./AdminClient.ts"
 import { adminCommandLayer, adminFlags, given, responseMode } from "./AdminCommand.ts"
-import { Output, pageFlags, printAnswer, printList } from "./AdminOutput.ts"
+import { type ListColumns, Output, pageFlags, printAnswer, printList } from "./AdminOutput.ts"
 import { receiptLines } from "./ReceiptText.ts"
 import { csv, idsOf, labels, owners, spanFlags, timeIn } from "./SearchFlags.ts"
 
@@ -64,14 +64,11 @@ const queryOf = Effect.fnUntraced(function* (input: Command.Command.Config.Infer
   }
 })
 
-const columns = ["at", "id", "outcome", "model", "provider", "attempts", "tokens.input", "tokens.output"].concat([
-  "cost_usd",
-  "duration_ms",
-  "call_name",
-  "end_user_id"
-])
-
-const numbers = ["attempts", "tokens.input", "tokens.output", "cost_usd", "duration_ms"]
+/** The rest is shown by `get`. */
+export const requestListColumns: ListColumns = {
+  columns: [{ title: "at", members: ["at"], shows: "minute" }, "id", "outcome", "model", "attempts", "cost_usd"],
+  numbers: ["attempts", "cost_usd"]
+}
 
 const list = Command.make(
   "list",
@@ -83,7 +80,7 @@ const list = Command.make(
       const page = given({ limit: all ? Option.none<number>() : limit, cursor })
       return yield* Console.log(String(yield* requests.list({ query: { ...query, ...page, format: "csv" } })).trimEnd())
     }
-    yield* printList({ all, cursor, limit }, { columns, numbers }, (page) =>
+    yield* printList({ all, cursor, limit }, requestListColumns, (page) =>
       requests.list({ query: { ...query, ...page }, responseMode })
     )
   })

@@ -3,7 +3,7 @@
  * database or key, so the router can be measured, or compared across catalogs, on a file of requests.
  */
 import { Clock, Data, Effect, Layer, type PlatformError, Result, Stdio, Stream } from "effect"
-import { Command } from "effect/cli"
+import { Command, Flag } from "effect/cli"
 
 import { toUsdNumber } from "../domain/Money.ts"
 import { Router } from "../routing/Router.ts"
@@ -16,7 +16,13 @@ export class InvalidLines extends Data.TaggedError("InvalidLines") {}
 
 export const rankCommand = Command.make(
   "rank",
-  { catalog: RouteCatalog.catalog },
+  {
+    catalog: RouteCatalog.catalog,
+    json: Flag.Boolean("json").pipe(
+      Flag.withDescription("Print JSON, which it does in any case: one line for each request."),
+      Flag.withDefault(false)
+    )
+  },
   Effect.fn(function* () {
     const stdio = yield* Stdio.Stdio
     const decider: RouteDecider = { router: yield* Router, clock: yield* Clock.Clock }

@@ -84,10 +84,14 @@ const groupsOfFlag = Option.match({
 
 const rebuild = Command.make(
   "rebuild",
-  {},
-  Effect.fn(function* () {
+  { json: Flag.Boolean("json").pipe(Flag.withDescription("Print JSON."), Flag.withDefault(false)) },
+  Effect.fn(function* ({ json }) {
     const { days, requests } = yield* rebuildUsage
-    yield* Console.log(`${requests} requests of ${days} days counted anew`)
+    yield* Console.log(
+      json
+        ? JSON.stringify({ days, requests: Number(requests) }, null, 2)
+        : `${requests} requests of ${days} days counted anew`
+    )
   })
 ).pipe(
   Command.withShortDescription("Count usage anew from the request log."),

@@ -91,6 +91,17 @@ describeGateway("tollgate ledger", (it) => {
         assert.include(found.out, "0 differences, 0 unexplained charges")
         const balance = yield* tollgate(gateway.variables, ["ledger", "balance"])
         assert.include(balance.out, `${organization}  2.5 USD available, 0 USD held\n`)
+        const balances = (yield* tollgate(gateway.variables, ["ledger", "balance", "--json"])).out.trimEnd().split("\n")
+        assert.deepInclude(
+          balances.map((line) => JSON.parse(line)),
+          {
+            organization_id: organization,
+            available_usd: "2.5",
+            held_usd: "0",
+            available_picodollars: "2500000000000",
+            held_picodollars: "0"
+          }
+        )
 
         yield* sql`UPDATE credit_account SET balance = balance + 1 WHERE organization_id = ${organization}`
         const text = yield* tollgate(gateway.variables, ["ledger", "verify"])

@@ -36,7 +36,7 @@ onEmbedded.sandbox("tollgate beside a gateway, asked what was done", (it) => {
         const routed = yield* json("requests", "list", ...own, "--routed", "true", "--from", "2h", "--min-cost", "0")
         assert.deepStrictEqual(rowsOf(routed), listed.slice(1, 2))
         const [head, ...rest] = yield* lines("requests", "list", ...own, "--outcome", "completed")
-        assert.match(head ?? "", /^at +id +outcome +model +provider +attempts +tokens\.input /)
+        assert.match(head ?? "", /^at +id +outcome +model +attempts +cost_usd$/)
         assert.lengthOf(rest, 2)
         const id = String(listed[1]?.["id"])
         const receipt = (yield* lines("requests", "show", id)).join("\n")
