@@ -13,10 +13,11 @@ import { type Balance, findBalance } from "./Balance.ts"
 import { settlementOf } from "./BatchRows.ts"
 import { cappedLeast } from "./CappedCharges.ts"
 import { type Charge, findCharges } from "./Charge.ts"
+import { databaseTimeout, withinTimeout } from "./DatabaseTimeout.ts"
 import * as GroupCommit from "./GroupCommit.ts"
 import { isTooDear } from "./HoldShare.ts"
 import * as Lease from "./Lease.ts"
-import { amountOutOfRange, holdRefused, type LedgerError, ledgerErrorOf, ledgerUnavailable } from "./LedgerError.ts"
+import { amountOutOfRange, holdRefused, type LedgerError } from "./LedgerError.ts"
 import { addEntries, bookEntries } from "./MoneySql.ts"
 import {
   type HardCap,
@@ -179,9 +180,6 @@ const grantedHold = (
       : end({ amount: actual, ...(facts !== undefined && { facts }) })
 })
 
-/** How long `grant`, `balance` and the last sweep wait for the database. */
-const databaseTimeout = "5 seconds"
-
 /*
  * Parameters: the payment, the organization, the amount. Only a new entry moves the balance, so a payment that is
  * booked already changes nothing.
@@ -189,13 +187,3 @@ const databaseTimeout = "5 seconds"
 const grantStatement = `
 WITH entry AS (${bookEntries("VALUES ($1::uuid, $2::uuid, 'grant', $3::bigint, NULL::jsonb)")}
 )${addEntries}`
-
-/** Turns failures of the database into `LedgerError`, and a statement that takes too long as well. */
-const withinTimeout = <A>(statement: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<A, LedgerError> =>
-  statement.pipe(
-    Effect.mapError(ledgerErrorOf),
-    Effect.timeoutOrElse({
-      duration: databaseTimeout,
-      orElse: () => Effect.fail(ledgerUnavailable("the database does not answer"))
-    })
-  )

@@ -4,13 +4,14 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
-import { SqlClient, type SqlError } from "effect/sql"
+import { SqlClient } from "effect/sql"
 
 import { type OrganizationId, organizationId } from "../domain/Ids.ts"
 import { type Picodollars, picodollars } from "../domain/Money.ts"
 import { type Page, type PageRequest, pageOf } from "../domain/Page.ts"
 import { type Balance, findBalance } from "./Balance.ts"
-import { belowZero, type LedgerError, ledgerErrorOf, paymentConflict } from "./LedgerError.ts"
+import { withinTimeout } from "./DatabaseTimeout.ts"
+import { belowZero, type LedgerError, paymentConflict } from "./LedgerError.ts"
 import { addEntries, bookEntries, holdLifetime, lockAccounts } from "./MoneySql.ts"
 
 export interface Payment {
@@ -109,11 +110,11 @@ export class Payments extends Context.Service<
       const book = Effect.fn("Payments.book")(function* (payment: Payment) {
         const { amount, isForced = false, kind, organization, payment: id, reason } = payment
         const entry = yield* random.uuidV7()
-        const booked = yield* orLedgerError(
+        const booked = yield* withinTimeout(
           sql.unsafe(bookStatement, [organization, id, entry, kind, String(amount), reason, isForced])
         )
         if (booked.length > 0) return { entry, isNew: true }
-        const [earlier] = yield* orLedgerError(sql<PaymentRow>`
+        const [earlier] = yield* withinTimeout(sql<PaymentRow>`
           SELECT entry_id, kind, amount FROM payment WHERE organization_id = ${organization} AND payment_id = ${id}`)
         if (earlier === undefined) return yield* belowZero()
         if (earlier.kind !== kind || earlier.amount !== amount) return yield* paymentConflict()
@@ -121,11 +122,11 @@ export class Payments extends Context.Service<
       })
 
       const balance = Effect.fn("Payments.balance")((organization: OrganizationId) =>
-        orLedgerError(findBalance(sql, organization))
+        withinTimeout(findBalance(sql, organization))
       )
 
       const journal = Effect.fn("Payments.journal")(function* (organization: OrganizationId, page: PageRequest) {
-        const rows = yield* orLedgerError(sql<EntryRow>`
+        const rows = yield* withinTimeout(sql<EntryRow>`
           SELECT e.id, e.organization_id, e.kind, e.amount, e.at, p.payment_id, p.reason
           FROM credit_entry e
             LEFT JOIN payment p ON e.kind <> 'charge' AND p.entry_id = e.id AND p.organization_id = e.organization_id
@@ -138,7 +139,7 @@ export class Payments extends Context.Service<
       })
 
       const openHolds = Effect.fn("Payments.openHolds")(function* (organization: OrganizationId, page: PageRequest) {
-        const rows = yield* orLedgerError(sql<{ readonly id: string; readonly amount: bigint; readonly age: number }>`
+        const rows = yield* withinTimeout(sql<{ readonly id: string; readonly amount: bigint; readonly age: number }>`
           SELECT id, amount,
             extract(epoch FROM now() - (expires_at - ${sql.literal(`interval '${holdLifetime}'`)}))::float8 AS age
           FROM credit_hold
@@ -159,9 +160,6 @@ export class Payments extends Context.Service<
     })
   )
 }
-
-const orLedgerError = <A>(statement: Effect.Effect<A, SqlError.SqlError>): Effect.Effect<A, LedgerError> =>
-  Effect.mapError(statement, ledgerErrorOf)
 
 const entryOf = (row: EntryRow): JournalEntry => ({
   id: row.id,
