@@ -15,7 +15,6 @@ import {
 
 import type { Caller } from "../domain/Caller.ts"
 import { Credits, KeyFacts } from "./Account.ts"
-import { RequestValidation, strictBodies } from "./admin/AdminRoutes.ts"
 import { CatalogRoutes } from "./admin/CatalogRoutes.ts"
 import { Transcription, TranscriptionEvent, TranscriptionRequestBody } from "./AudioTranscription.ts"
 import { ChatCompletion, ChatCompletionChunk } from "./ChatCompletion.ts"
@@ -34,6 +33,7 @@ import { MetricRoutes } from "./MetricRoutes.ts"
 import { ModelCard, ModelList } from "./Models.ts"
 import { documented } from "./OperationDocs.ts"
 import { ChatHeaders, IdempotencyHeaders } from "./RequestHeaders.ts"
+import { RequestValidation, strictBodies } from "./RequestRules.ts"
 import { ResponsesRoutes } from "./ResponsesRoutes.ts"
 import { UsageList, UsageParameters } from "./UsageAnswer.ts"
 

@@ -1,8 +1,8 @@
 /** The queries and answers of `GET /v1/usage` and `GET /admin/v1/usage`. */
 import { Schema } from "effect"
 
-import { Time } from "./admin/AdminRoutes.ts"
 import { Format } from "./CsvAnswer.ts"
+import { Time } from "./RequestRules.ts"
 
 const Text = Schema.String.check(Schema.isMaxLength(1_000))
 const Uuid = Schema.String.check(Schema.isUUID())

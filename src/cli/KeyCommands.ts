@@ -2,7 +2,7 @@
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 
-import { Time } from "../api/admin/AdminRoutes.ts"
+import { Time } from "../api/RequestRules.ts"
 import { endpointNames } from "../domain/Caller.ts"
 import { apiKeyId, modelId } from "../domain/Ids.ts"
 import { AdminClient } from "./AdminClient.ts"

@@ -2,7 +2,7 @@
 import { Duration, Effect, Option, Schema } from "effect"
 import { Flag } from "effect/cli"
 
-import { Time } from "../api/admin/AdminRoutes.ts"
+import { Time } from "../api/RequestRules.ts"
 import { apiKeyId } from "../domain/Ids.ts"
 import { timeOf } from "../http/edge/ListWire.ts"
 import { given } from "./AdminCommand.ts"

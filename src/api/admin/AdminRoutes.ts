@@ -1,11 +1,6 @@
-/**
- * What all routes of operators share: who may use them, their errors, the shape of their lists, times and amounts.
- *
- * The rule: a member or a query parameter that is not declared is an error, because a misspelt limit that is ignored
- * would leave a key without one.
- */
+/** What all routes of operators share: who may use them, their errors, the shape of their lists, and amounts. */
 import { Context, Schema } from "effect"
-import { HttpApi, HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
+import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "effect/http-api"
 
 import * as Errors from "../Errors.ts"
 
@@ -41,19 +36,6 @@ export class AdminAuthorization extends HttpApiMiddleware.Service<
   error: adminErrors
 }) {}
 
-/** Answers a request that its schema refuses with the field and the rule. */
-export class RequestValidation extends HttpApiMiddleware.Service<RequestValidation>()(
-  "tollgate/api/RequestValidation",
-  {
-    error: [Errors.InvalidRequest, Errors.InternalError]
-  }
-) {}
-
-/** Undeclared members of bodies and undeclared query parameters are refused. */
-export const strictBodies = Context.make(HttpApi.PayloadParseOptions, { onExcessProperty: "error" }).pipe(
-  Context.add(HttpApi.QueryParseOptions, { onExcessProperty: "error" })
-)
-
 /** What an operation does, in a few words, for the published document. */
 export const summary = (text: string) => OpenApi.annotations({ summary: text })
 
@@ -84,9 +66,6 @@ export const listOf = <S extends Schema.Top>(item: S) =>
 
 /** A boolean in a query. */
 export const BooleanText = Schema.Literals(["true", "false"])
-
-/** A point in time on the wire, such as `2026-11-22T09:30:00.000Z`. */
-export const Time = Schema.DateTimeUtcFromString.annotate({ description: "ISO 8601." })
 
 export const RequestsPerMinute = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 10_000_000 }))
 export const ConcurrentRequests = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 100_000 }))

@@ -4,17 +4,8 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
 import { budgetPeriods, budgetSubjects } from "../../domain/Budget.ts"
 import { ApiKeyId, apiKeyId, BudgetId, OrganizationId, ProjectId } from "../../domain/Ids.ts"
-import {
-  AdminAuthorization,
-  BooleanText,
-  listOf,
-  PageQuery,
-  RequestValidation,
-  strictBodies,
-  summary,
-  Time,
-  UsdAmount
-} from "./AdminRoutes.ts"
+import { RequestValidation, strictBodies, Time } from "../RequestRules.ts"
+import { AdminAuthorization, BooleanText, listOf, PageQuery, summary, UsdAmount } from "./AdminRoutes.ts"
 
 const Usd = Schema.String.annotate({ description: "USD as an exact decimal." })
 const Amount = UsdAmount.annotate({ description: "What may be spent in a period, in USD; more than zero." })

@@ -4,16 +4,8 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
 import { ChargeRule } from "../../domain/PriceEntry.ts"
 import { ModelFacts } from "../Models.ts"
-import {
-  AdminAuthorization,
-  BooleanText,
-  listOf,
-  PageQuery,
-  RequestValidation,
-  strictBodies,
-  summary,
-  Time
-} from "./AdminRoutes.ts"
+import { RequestValidation, strictBodies, Time } from "../RequestRules.ts"
+import { AdminAuthorization, BooleanText, listOf, PageQuery, summary } from "./AdminRoutes.ts"
 
 const { price_usd_per_audio_hour, price_usd_per_mtok, ...facts } = ModelFacts.fields
 

@@ -3,16 +3,8 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
 import { OrganizationId } from "../../domain/Ids.ts"
-import {
-  AdminAuthorization,
-  listOf,
-  PageQuery,
-  RequestValidation,
-  strictBodies,
-  summary,
-  Time,
-  UsdAmount
-} from "./AdminRoutes.ts"
+import { RequestValidation, strictBodies, Time } from "../RequestRules.ts"
+import { AdminAuthorization, listOf, PageQuery, summary, UsdAmount } from "./AdminRoutes.ts"
 
 const Usd = Schema.String.annotate({ description: "USD as an exact decimal." })
 

@@ -4,6 +4,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
 import { endpointNames } from "../../domain/Caller.ts"
 import { AdminKeyId, ApiKeyId, EnvironmentId, ModelId, OrganizationId, ProjectId } from "../../domain/Ids.ts"
+import { RequestValidation, strictBodies, Time } from "../RequestRules.ts"
 import {
   AdminAuthorization,
   BooleanText,
@@ -12,10 +13,7 @@ import {
   Name,
   PageQuery,
   RequestsPerMinute,
-  RequestValidation,
-  strictBodies,
   summary,
-  Time,
   TokensPerMinute
 } from "./AdminRoutes.ts"
 

@@ -6,16 +6,8 @@ import { ApiKeyId, EnvironmentId, OrganizationId, ProjectId } from "../../domain
 import { ChargeRule } from "../../domain/PriceEntry.ts"
 import { CsvText, Format } from "../CsvAnswer.ts"
 import { Generation } from "../Generation.ts"
-import {
-  AdminAuthorization,
-  BooleanText,
-  listOf,
-  PageQuery,
-  RequestValidation,
-  strictBodies,
-  summary,
-  Time
-} from "./AdminRoutes.ts"
+import { RequestValidation, strictBodies, Time } from "../RequestRules.ts"
+import { AdminAuthorization, BooleanText, listOf, PageQuery, summary } from "./AdminRoutes.ts"
 
 const Text = Schema.String.check(Schema.isMaxLength(1_000))
 

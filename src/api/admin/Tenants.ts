@@ -4,6 +4,7 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
 import { EnvironmentId, OrganizationId, ProjectId } from "../../domain/Ids.ts"
 import { PricingEntry } from "../../domain/PriceEntry.ts"
+import { RequestValidation, strictBodies, Time } from "../RequestRules.ts"
 import {
   AdminAuthorization,
   BooleanText,
@@ -12,10 +13,7 @@ import {
   Name,
   PageQuery,
   RequestsPerMinute,
-  RequestValidation,
-  strictBodies,
   summary,
-  Time,
   TokensPerMinute,
   UsdAmount
 } from "./AdminRoutes.ts"

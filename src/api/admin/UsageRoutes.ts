@@ -4,8 +4,9 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
 import { OrganizationId } from "../../domain/Ids.ts"
 import { CsvText } from "../CsvAnswer.ts"
+import { RequestValidation, strictBodies } from "../RequestRules.ts"
 import { AdminUsageList, UsageParameters } from "../UsageAnswer.ts"
-import { AdminAuthorization, RequestValidation, strictBodies, summary } from "./AdminRoutes.ts"
+import { AdminAuthorization, summary } from "./AdminRoutes.ts"
 
 export const UsageRoutes = HttpApiGroup.make("usage")
   .add(

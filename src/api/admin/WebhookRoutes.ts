@@ -4,7 +4,8 @@ import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
 import { alertTypes } from "../../domain/AlertType.ts"
 import { DeliveryId, OrganizationId, WebhookId } from "../../domain/Ids.ts"
-import { AdminAuthorization, listOf, PageQuery, RequestValidation, strictBodies, summary, Time } from "./AdminRoutes.ts"
+import { RequestValidation, strictBodies, Time } from "../RequestRules.ts"
+import { AdminAuthorization, listOf, PageQuery, summary } from "./AdminRoutes.ts"
 
 const Events = Schema.Array(Schema.Literals(alertTypes))
   .check(Schema.isMinLength(1))

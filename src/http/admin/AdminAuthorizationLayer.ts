@@ -4,8 +4,9 @@ import { HttpApiMiddleware } from "effect/http-api"
 
 import { AdminKeys } from "../../access/AdminKeys.ts"
 import { CurrentActor } from "../../access/AuditTrail.ts"
-import { AdminAuthorization, CurrentAdmin, RequestValidation } from "../../api/admin/AdminRoutes.ts"
+import { AdminAuthorization, CurrentAdmin } from "../../api/admin/AdminRoutes.ts"
 import { InternalError, InvalidRequest, Unauthorized } from "../../api/Errors.ts"
+import { RequestValidation } from "../../api/RequestRules.ts"
 import { describeFault } from "../../observability/ErrorDescription.ts"
 import { firstIssue } from "../edge/SchemaIssues.ts"
 
