@@ -3,6 +3,7 @@
  * the field and the rule, and none of them quotes the conversation.
  */
 import { Exit, Option, Result, Schema, Struct } from "effect"
+import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
 
 import { ChatCompletionRequest as Wire } from "../../api/ChatRequest.ts"
 import { InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
@@ -48,6 +49,8 @@ const check = (fields: JsonObject, context: RequestContext): Result.Result<ChatI
 /** The member of the service has another name at every service, so it is read by itself. */
 const Parameters = Wire.mapFields(Struct.omit(["svc"]))
 type Parameters = typeof Parameters.Type
+// Compiled when the first request comes: interpreted, the schema takes thirty times as long.
+SchemaJITCompiler.enable(Parameters.ast)
 const decode = Schema.decodeUnknownExit(Parameters)
 
 const readMembers: ReadonlySet<string> = new Set(Object.keys(Parameters.fields))
