@@ -10,7 +10,7 @@ import type { Caller } from "../domain/Caller.ts"
 import type { Page, PageRequest } from "../domain/Page.ts"
 import { currentTimestamp, timestamp } from "../sql/Timestamp.ts"
 import { type AccessError, invalidKey, keyEnded } from "./AccessError.ts"
-import { type ApiKey, apiKeyOf, type CallerRow, callerOf, type KeyRow } from "./ApiKeyRow.ts"
+import { type ApiKey, apiKeyOf, type AuthenticatedKey, type CallerRow, callerOf, type KeyRow } from "./ApiKeyRow.ts"
 import {
   assignmentsOf,
   type KeyChange,
@@ -34,7 +34,10 @@ export class ApiKeys extends Context.Service<
   {
     /** Stores `secret` as a key, or a generated one if there is no `secret`. */
     readonly issue: (key: NewKey, secret?: Redacted.Redacted) => Effect.Effect<IssuedKey, AccessError>
-    /** The owner of the key. Fails with `InvalidKey`, or with `Unavailable` if the database does not answer. */
+    /**
+     * The owner of the key. Fails with `InvalidKey`, or with `Unavailable` if the database does not answer. It is an exit
+     * already where the key was looked up within the last second.
+     */
     readonly authenticate: (secret: Redacted.Redacted) => Effect.Effect<Caller, AccessError>
     readonly get: (key: KeyReference) => Effect.Effect<ApiKey, AccessError>
     /** The latest first. */
@@ -169,11 +172,16 @@ const makeAuthenticate = Effect.gen(function* () {
       ([row]) => Option.map(Option.fromUndefinedOr(row), callerOf)
     )
   )
-  return Effect.fnUntraced(function* (secret: Redacted.Redacted) {
-    const { caller, closed, expiresAtMillis, revoked } = yield* lookUp(secret)
-    if (revoked) return yield* invalidKey("revoked")
-    if (closed) return yield* invalidKey("closed")
-    if ((yield* Clock.currentTimeMillis) >= expiresAtMillis) return yield* invalidKey("expired")
-    return caller
-  })
+  const clock = yield* Clock.Clock
+  return (secret: Redacted.Redacted) =>
+    Effect.flatMapEager(lookUp(secret), (found) => callerBehind(found, clock.currentTimeMillisUnsafe()))
 })
+
+const callerBehind = (
+  { caller, closed, expiresAtMillis, revoked }: AuthenticatedKey,
+  nowMillis: number
+): Effect.Effect<Caller, AccessError> => {
+  if (revoked) return Effect.fail(invalidKey("revoked"))
+  if (closed) return Effect.fail(invalidKey("closed"))
+  return nowMillis >= expiresAtMillis ? Effect.fail(invalidKey("expired")) : Effect.succeed(caller)
+}

@@ -87,6 +87,8 @@ const make = Effect.fnUntraced(function* <R>(
   run: (buckets: RateBuckets) => Effect.Effect<void, never, R>
 ) {
   const buckets = new RateBuckets()
+  const clock = yield* Clock.Clock
+  const now = () => clock.currentTimeMillisUnsafe()
   yield* run(buckets)
 
   const bucketsOf = (caller: Caller, resource: LimitedResource, nowMillis: number): ReadonlyArray<RateBucket> => {
@@ -101,44 +103,40 @@ const make = Effect.fnUntraced(function* <R>(
   }
 
   /** Takes from all of these buckets, each of which gives at most what it holds when it is full. */
-  const admit = (caller: Caller, takes: ReadonlyArray<Take>, clock: Clock.Clock): Effect.Effect<void, RateLimited> =>
-    Effect.mapError(buckets.admit(takes, clock.currentTimeMillisUnsafe()), (empty) => {
+  const admit = (caller: Caller, takes: ReadonlyArray<Take>): Effect.Effect<void, RateLimited> =>
+    Effect.mapErrorEager(buckets.admit(takes, now()), (empty) => {
       const units = takes.find(({ bucket }) => bucket === empty)?.units ?? 0
-      const retryMillis = empty.retryMillis(units, clock.currentTimeMillisUnsafe())
+      const retryMillis = empty.retryMillis(units, now())
       const { resource, subject } = empty.owner
       const of = subject === caller.key ? "key" : "organization"
       return new RateLimited({ limit: empty.limit, of, resource, retryAfter: Duration.millis(retryMillis) })
     })
 
   const consume: RateLimits["Service"]["consume"] = (caller) =>
-    Clock.clockWith((clock) => {
-      const limiting = bucketsOf(caller, "requests", clock.currentTimeMillisUnsafe())
+    Effect.suspend(() => {
+      const limiting = bucketsOf(caller, "requests", now())
       const takes = limiting.map((bucket) => takeOf(bucket, 1))
-      return Effect.map(admit(caller, takes, clock), () => statusOf(limiting, clock.currentTimeMillisUnsafe()))
+      return Effect.mapEager(admit(caller, takes), () => statusOf(limiting, now()))
     })
 
   const holdTokens: RateLimits["Service"]["holdTokens"] = (caller, tokens) =>
-    Clock.clockWith((clock) => {
-      const takes = bucketsOf(caller, "tokens", clock.currentTimeMillisUnsafe()).map((bucket) =>
-        takeOf(bucket, Math.min(tokens, bucket.limit))
-      )
+    Effect.suspend(() => {
+      const takes = bucketsOf(caller, "tokens", now()).map((bucket) => takeOf(bucket, Math.min(tokens, bucket.limit)))
       const settle = (settled: number) =>
         Effect.sync(() => {
-          const now = clock.currentTimeMillisUnsafe()
           for (const { bucket, units } of takes) {
             // A bucket that was full in the meantime may have been forgotten.
-            const current = buckets.of(bucket.owner, bucket.limit, now)
-            current.correct(units - takeOf(current, settled).units, now)
+            const current = buckets.of(bucket.owner, bucket.limit, now())
+            current.correct(units - takeOf(current, settled).units, now())
           }
         })
-      return Effect.as(admit(caller, takes, clock), { settle })
+      return Effect.mapEager(admit(caller, takes), () => ({ settle }))
     })
 
   const tokenStatus: RateLimits["Service"]["tokenStatus"] = (caller) =>
-    Clock.clockWith((clock) => {
-      const now = clock.currentTimeMillisUnsafe()
-      const limiting = bucketsOf(caller, "tokens", now)
-      return Effect.succeed(limiting.length === 0 ? undefined : statusOf(limiting, now))
+    Effect.sync(() => {
+      const limiting = bucketsOf(caller, "tokens", now())
+      return limiting.length === 0 ? undefined : statusOf(limiting, now())
     })
 
   return RateLimits.of({ consume, holdTokens, tokenStatus })
@@ -146,16 +144,22 @@ const make = Effect.fnUntraced(function* <R>(
 
 /** The status of the bucket in which least is left. */
 const statusOf = (buckets: ReadonlyArray<RateBucket>, nowMillis: number): RateLimitStatus => {
-  const [status] = buckets
-    .map((bucket) => ({
-      limit: bucket.limit,
-      remaining: bucket.remaining(nowMillis),
-      resetMillis: bucket.resetMillis(nowMillis)
-    }))
-    .toSorted((a, b) => a.remaining - b.remaining)
-  if (status === undefined) throw new Error("requests of every caller are limited")
-  return status
+  const [first, ...others] = buckets
+  if (first === undefined) throw new Error("requests of every caller are limited")
+  return others.reduce(
+    (least, bucket) => {
+      const status = statusOfBucket(bucket, nowMillis)
+      return status.remaining < least.remaining ? status : least
+    },
+    statusOfBucket(first, nowMillis)
+  )
 }
+
+const statusOfBucket = (bucket: RateBucket, nowMillis: number): RateLimitStatus => ({
+  limit: bucket.limit,
+  remaining: bucket.remaining(nowMillis),
+  resetMillis: bucket.resetMillis(nowMillis)
+})
 
 /** Whether this caller's tokens are limited. */
 export const hasTokenLimit = ({ organizationLimits, tokensPerMinute }: Caller): boolean =>

@@ -8,7 +8,7 @@
  */
 import { hash } from "node:crypto"
 
-import { Cache, Clock, Duration, Effect, Exit, Option, Redacted } from "effect"
+import { Cache, Clock, Duration, Effect, Option, Redacted } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { Base64Url } from "effect/encoding"
 import type { SqlError } from "effect/sql"
@@ -41,42 +41,58 @@ export const displayPrefixOf = (secret: Redacted.Redacted, length = displayedLen
   return text.slice(0, Math.min(length, Math.floor(text.length * displayedShare)))
 }
 
-/** What a look-up found, with the times that say how long it may be trusted. */
+/** What a look-up found, with the time that says how long it may be trusted. */
 interface Lookup<A> {
   readonly key: Option.Option<A>
   readonly startedAtMillis: number
-  readonly tookMillis: number
 }
 
 /**
  * Looks keys up by their secrets, with a cache in front. `find` reads what is stored under the hexadecimal hash. Fails
  * with `InvalidKey` where nothing is, and with `Unavailable` if the database does not answer.
+ *
+ * What is known already is answered with an exit, for which no fiber has to do anything: `Cache.get` takes six
+ * operations of the request's fiber. Effect's cache is left with the look-ups that are under way, and joins them.
  */
 export const makeKeyLookup = <A>(
   find: (sha256: string) => Effect.Effect<Option.Option<A>, SqlError.SqlError>
 ): Effect.Effect<(secret: Redacted.Redacted) => Effect.Effect<A, AccessError>> =>
   Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    const known = new Map<string, Lookup<A>>()
+    const keep = (sha256: string, lookup: Lookup<A>): void => {
+      known.delete(sha256)
+      const [oldest] = known.keys()
+      if (known.size >= cacheCapacity && oldest !== undefined) known.delete(oldest)
+      known.set(sha256, lookup)
+    }
     const lookup = Effect.fnUntraced(function* (sha256: string): Effect.fn.Return<Lookup<A>, AccessError> {
-      const startedAtMillis = yield* Clock.currentTimeMillis
+      const startedAtMillis = clock.currentTimeMillisUnsafe()
       const key = yield* find(sha256).pipe(Effect.timeout(lookupTimeout), Effect.mapError(accessUnavailable))
-      const tookMillis = (yield* Clock.currentTimeMillis) - startedAtMillis
-      return { key, startedAtMillis, tookMillis }
+      const found = { key, startedAtMillis }
+      keep(sha256, found)
+      return found
     })
-    const cache = yield* Cache.makeWith(lookup, {
-      capacity: cacheCapacity,
-      // A failed look-up is not cached.
-      timeToLive: (exit) =>
-        Duration.millis(Exit.isSuccess(exit) ? Math.max(0, cacheLifetimeMillis - exit.value.tookMillis) : 0)
-    })
-    return Effect.fnUntraced(function* (secret: Redacted.Redacted) {
+    const underWay = yield* Cache.makeWith(lookup, { capacity: cacheCapacity, timeToLive: () => Duration.zero })
+    /** A look-up that was under way for longer than it may be trusted, when it was joined, is followed by a new one. */
+    const lookUp = (sha256: string, cameAtMillis: number) =>
+      Effect.flatMap(Cache.get(underWay, sha256), (joined) =>
+        isCurrent(joined, cameAtMillis) ? keyIn(joined) : Effect.flatMap(Cache.get(underWay, sha256), keyIn)
+      )
+    return (secret) => {
       const { length } = Redacted.value(secret)
-      if (length === 0 || length > maxSecretLength) return yield* invalidKey("unknown")
+      if (length === 0 || length > maxSecretLength) return unknownKey
       const sha256 = hashOfSecret(secret)
-      const cameAtMillis = yield* Clock.currentTimeMillis
-      const joined = yield* Cache.get(cache, sha256)
-      // One that was under way for longer than it may be trusted is not in the cache any more: this starts a new one.
-      const isCurrent = cameAtMillis - joined.startedAtMillis < cacheLifetimeMillis
-      const { key } = isCurrent ? joined : yield* Cache.get(cache, sha256)
-      return Option.isNone(key) ? yield* invalidKey("unknown") : key.value
-    })
+      const cameAtMillis = clock.currentTimeMillisUnsafe()
+      const found = known.get(sha256)
+      return found !== undefined && isCurrent(found, cameAtMillis) ? keyIn(found) : lookUp(sha256, cameAtMillis)
+    }
   })
+
+const unknownKey = Effect.fail(invalidKey("unknown"))
+
+const keyIn = <A>({ key }: Lookup<A>): Effect.Effect<A, AccessError> =>
+  Option.isNone(key) ? unknownKey : Effect.succeed(key.value)
+
+const isCurrent = ({ startedAtMillis }: Lookup<unknown>, nowMillis: number): boolean =>
+  nowMillis - startedAtMillis < cacheLifetimeMillis
