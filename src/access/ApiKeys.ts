@@ -35,8 +35,8 @@ export class ApiKeys extends Context.Service<
     /** Stores `secret` as a key, or a generated one if there is no `secret`. */
     readonly issue: (key: NewKey, secret?: Redacted.Redacted) => Effect.Effect<IssuedKey, AccessError>
     /**
-     * The owner of the key. Fails with `InvalidKey`, or with `Unavailable` if the database does not answer. It is an exit
-     * already where the key was looked up within the last second.
+     * The owner of the key. Fails with `InvalidKey`, or with `Unavailable` if the database does not answer. It is an
+     * exit already where the key was looked up within the last second.
      */
     readonly authenticate: (secret: Redacted.Redacted) => Effect.Effect<Caller, AccessError>
     readonly get: (key: KeyReference) => Effect.Effect<ApiKey, AccessError>

@@ -234,17 +234,12 @@ export const documentPaths = {
   script: "/docs/reference.js"
 } as const
 
+/** What HttpApi calls the handlers of. The other groups, which get nearly all requests, are routed past it. */
+export class HandledApi extends HttpApi.make("tollgate")
+  .add(MessagesRoutes.middleware(Authorization), Audio, EmbeddingRoutes.middleware(Authorization), Models)
+  .add(Generations, Account, Health, MetricRoutes, CatalogRoutes) {}
+
 /** The endpoints of clients and of probes, and those of operators that only a running gateway can answer. */
-export class Api extends HttpApi.make("tollgate").add(
-  Chat,
-  ResponsesRoutes.middleware(Authorization),
-  MessagesRoutes.middleware(Authorization),
-  Audio,
-  EmbeddingRoutes.middleware(Authorization),
-  Models,
-  Generations,
-  Account,
-  Health,
-  MetricRoutes,
-  CatalogRoutes
-) {}
+export class Api extends HttpApi.make("tollgate")
+  .add(Chat, ResponsesRoutes.middleware(Authorization))
+  .addHttpApi(HandledApi) {}

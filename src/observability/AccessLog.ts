@@ -32,13 +32,20 @@ export interface BilledCall {
 
 /** What is known of a request so far. */
 export interface AccessRecord {
+  /** It is sent back as `x-request-id` and names the hold, the charge and the receipt. */
   readonly request: RequestId
   readonly method: string
   readonly startedAtMillis: number
+  /** What other log lines of the request say beside their message. */
+  readonly annotations: { readonly request: RequestId; organization?: OrganizationId }
   caller?: { readonly organization: OrganizationId; readonly key: ApiKeyId }
   call?: BilledCall
   /** Of the answer, as soon as there is one. */
   status?: number
+  /** Nobody waits for its answer any more: its client left, or the gateway stops. */
+  interrupted?: true
+  /** What the response to it has, whether that will be an answer or an error. */
+  responseHeaders?: { readonly [name: string]: string }
 }
 
 /** The record of the current request; `undefined` outside a request. */

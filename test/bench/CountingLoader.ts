@@ -92,16 +92,16 @@ const insertions: ReadonlyArray<Insertion> = [
   count("operations", "this.currentOpCount++;"),
   count("fibers", "this.id = ++fiberIdStore.id;"),
   count("suspensions", "this._asyncContext = captureAsyncContext();"),
-  mark("router, key, rate limit", "http/edge/Edge.ts", "const response = yield* httpEffect"),
-  mark("body read", "http/completion/CompletionHandler.ts", "const body = yield* bodies.whole("),
-  mark("body decoded", "http/completion/CompletionHandler.ts", "const { asked, input } = yield* Effect.fromResult("),
+  mark("router, key, rate limit", "http/edge/Edge.ts", "const preflight = crossOrigin?.preflight("),
+  mark("body read", "http/completion/CompletionHandler.ts", "const { organization } = caller"),
+  mark("body decoded", "http/completion/CompletionHandler.ts", "const decoded = read(body, request)"),
   mark("receipt opened", "gateway/CompleteChat.ts", "const receipt = yield* openReceipt("),
   mark("targets chosen", "gateway/CompleteChat.ts", "const choice = yield* candidates.choose("),
   mark("credit held", "gateway/CompleteChat.ts", "const hold = yield* takeHold("),
   mark("failover, breaker, wire request", "gateway/CompleteChat.ts", "receipt.recordHold(hold.amount)"),
   mark("answer recorded and metered", "gateway/CompleteChat.ts", "receipt.recordAnswer(answered,"),
   mark("settled", "gateway/Settlement.ts", "const charged = yield* chargeRequest("),
-  mark("answer encoded and sent", "gateway/Settlement.ts", "return { finishReason, ...charged }")
+  mark("answer encoded and sent", "gateway/Settlement.ts", "return { finishReason, ...(stopSequence")
 ]
 
 const found = new Set<Insertion>()

@@ -19,7 +19,7 @@ import { TranscribeAudio, type TranscriptionCall } from "../../gateway/Transcrib
 import { RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
 import { observed } from "../../observability/MetricSeries.ts"
 import { metricTable } from "../../observability/MetricTable.ts"
-import { CurrentRequestId } from "../edge/Edge.ts"
+import { currentRequestId } from "../edge/Edge.ts"
 import * as Idempotency from "../edge/Idempotency.ts"
 import { RequestBodies } from "../edge/RequestBodies.ts"
 import { adjustedHeader, withRetryAfter } from "../edge/ResponseHeaders.ts"
@@ -63,7 +63,7 @@ export const transcriptionHandlersLayer = (options: TranscriptionOptions) =>
           body: key === undefined ? emptyBody : fingerprintOf(form, format, labels),
           organization: caller.organization,
           endpoint: "audio.transcriptions",
-          request: yield* CurrentRequestId
+          request: yield* currentRequestId
         }
         const callOf = (id: RequestId): TranscriptionCall => ({
           id,

@@ -2,25 +2,28 @@
  * The handler of a request for a completion, in any protocol of clients. It reads and checks the body itself, because
  * the checks must come in the order of the contract.
  */
-import { Clock, Duration, Effect } from "effect"
+import { Clock, Duration, Effect, Result } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 
 import { CurrentCaller } from "../../api/Api.ts"
+import type { ChatError } from "../../api/Errors.ts"
 import { Catalog } from "../../catalog/Catalog.ts"
+import type { Caller } from "../../domain/Caller.ts"
 import type { RequestId } from "../../domain/Ids.ts"
 import type { ChatCall } from "../../gateway/ChatCall.ts"
 import { CompleteChat, type PlainAnswer, type StreamedAnswer } from "../../gateway/CompleteChat.ts"
 import type { RecordedAnswer } from "../../idempotency/IdempotentRequest.ts"
 import { RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
+import { type AnswerUnder, textOfAnswer } from "../../idempotency/Recording.ts"
 import { makeDeadlines } from "../../timing/Deadlines.ts"
 import { Drain } from "../edge/Drain.ts"
-import { CurrentRequestId } from "../edge/Edge.ts"
+import { currentRequestId } from "../edge/Edge.ts"
 import * as Idempotency from "../edge/Idempotency.ts"
 import { RequestBodies } from "../edge/RequestBodies.ts"
 import { headerText, utf8Text } from "../edge/RequestText.ts"
 import { adjustedHeader, withRetryAfter } from "../edge/ResponseHeaders.ts"
 import * as AnswerStream from "./AnswerStream.ts"
-import type { ClientProtocol, Envelope, RequestContext } from "./ClientProtocol.ts"
+import type { ClientProtocol, Envelope, ReadBody, RequestContext } from "./ClientProtocol.ts"
 
 export interface CompletionOptions {
   readonly serviceName: string
@@ -30,7 +33,10 @@ export interface CompletionOptions {
 /** How long a stream may be silent before the client is sent something; load balancers close it after a minute. */
 const keepAliveEvery = Duration.seconds(10)
 
-/** Yields the handler of the endpoint of `protocol`. */
+/**
+ * Yields what answers an admitted request. Between the body and the use case it is one synchronous function, so that
+ * the request's fiber takes no operation for each step.
+ */
 export const completionHandler = Effect.fnUntraced(function* <Asked>(
   protocol: ClientProtocol<Asked>,
   { maxBodyBytes, serviceName }: CompletionOptions
@@ -41,48 +47,37 @@ export const completionHandler = Effect.fnUntraced(function* <Asked>(
   const { version } = yield* Catalog
   const { signal: drainSignal } = yield* Drain
   const deadlines = yield* makeDeadlines
+  const clock = yield* Clock.Clock
+  const fingerprint = `fp_${version}`
   const { endpoint, keepAlive } = protocol
 
-  return Effect.fnUntraced(function* ({ request }: { readonly request: HttpServerRequest.HttpServerRequest }) {
-    const { headers } = request
-    const key = yield* Effect.fromResult(Idempotency.idempotencyKeyIn(headers))
-    const body = yield* bodies.whole(request, maxBodyBytes)
-    const context = contextOf(request, { serviceName })
-    const { asked, input } = yield* Effect.fromResult(protocol.read(yield* utf8Text(body), context, headers))
-    const caller = yield* CurrentCaller
-    const createdSeconds = Math.floor((yield* Clock.currentTimeMillis) / 1_000)
-    const envelopeOf = (id: RequestId): Envelope => ({
-      id,
-      createdSeconds,
-      serviceName,
-      fingerprint: `fp_${version}`
-    })
-    const idempotent: Idempotency.OptionalIdempotentRequest = {
-      key,
-      body,
-      organization: caller.organization,
-      endpoint,
-      request: yield* CurrentRequestId
-    }
+  const read = (body: Uint8Array, request: HttpServerRequest.HttpServerRequest) =>
+    Result.flatMap(utf8Text(body), (text) => protocol.read(text, contextOf(request, { serviceName }), request.headers))
+
+  const answer = (
+    { asked, input }: ReadBody<Asked>,
+    idempotent: Idempotency.OptionalIdempotentRequest,
+    caller: Caller
+  ) => {
+    const createdSeconds = Math.floor(clock.currentTimeMillisUnsafe() / 1_000)
+    const envelopeOf = (id: RequestId): Envelope => ({ id, createdSeconds, serviceName, fingerprint })
     const callOf = (id: RequestId): ChatCall => ({ id, mayBeCharged: id !== idempotent.request, caller, input })
     if (!input.stream) {
-      const answer = yield* Idempotency.answerOnce(recorded, idempotent, (id) =>
-        Effect.map(chat.complete(callOf(id)), (plain) => ({
-          contentType: "application/json",
-          body: Buffer.from(JSON.stringify(protocol.plain(envelopeOf(id), plain, asked))),
-          ...adjustedOf(plain)
+      const plain = (id: RequestId) =>
+        Effect.map(chat.complete(callOf(id)), (completed) => ({
+          text: JSON.stringify(protocol.plain(envelopeOf(id), completed, asked)),
+          ...adjustedOf(completed)
         }))
-      )
-      const { adjusted, body: content, contentType } = answer
-      return HttpServerResponse.uint8Array(content, { contentType, headers: adjustedHeader(serviceName, adjusted) })
+      const sent = idempotent.key === undefined ? plain(idempotent.request) : plainOnce(recorded, idempotent, plain)
+      return Effect.map(sent, (done) => responseOf(done, serviceName))
     }
     const opening = Idempotency.streamOnce(recorded, idempotent, (id) =>
-      Effect.map(chat.stream(callOf(id), drainSignal), (answer) => ({
-        texts: AnswerStream.textsOf(answer.items, protocol.stream(envelopeOf(id), answer, asked)),
-        ...adjustedOf(answer)
+      Effect.map(chat.stream(callOf(id), drainSignal), (opened) => ({
+        texts: AnswerStream.textsOf(opened.items, protocol.stream(envelopeOf(id), opened, asked)),
+        ...adjustedOf(opened)
       }))
     )
-    return yield* AnswerStream.respond(opening, {
+    return AnswerStream.respond(opening, {
       serviceName,
       deadlines,
       keepAlive,
@@ -90,8 +85,63 @@ export const completionHandler = Effect.fnUntraced(function* <Asked>(
       drainSignal,
       encoderOfFailure: () => protocol.stream(envelopeOf(idempotent.request), unanswered(input.model), asked)
     })
-  }, withRetryAfter)
+  }
+
+  return (request: HttpServerRequest.HttpServerRequest, caller: Caller, id: RequestId) => {
+    const key = Idempotency.idempotencyKeyIn(request.headers)
+    if (Result.isFailure(key)) return Effect.fail(key.failure)
+    const { organization } = caller
+    return Effect.flatMap(bodies.whole(request, maxBodyBytes), (body) => {
+      const decoded = read(body, request)
+      return Result.isFailure(decoded)
+        ? Effect.fail(decoded.failure)
+        : answer(decoded.success, { key: key.success, body, organization, endpoint, request: id }, caller)
+    })
+  }
 })
+
+const contentType = "application/json"
+
+/** A plain answer as it is sent. */
+interface PlainText {
+  readonly text: string
+  readonly adjusted?: string
+}
+
+/** As text, a body is written together with the headers. */
+const responseOf = ({ adjusted, text }: PlainText, serviceName: string) =>
+  HttpServerResponse.text(text, { contentType, headers: adjustedHeader(serviceName, adjusted) })
+
+/** Makes an answer under an `Idempotency-Key`, or repeats the one that was made. */
+const plainOnce = (
+  recorded: RecordedAnswers["Service"],
+  idempotent: Idempotency.OptionalIdempotentRequest,
+  plain: AnswerUnder<PlainText, ChatError, never>
+) => {
+  const answer: Effect.Effect<RecordedAnswer, ChatError, HttpServerRequest.HttpServerRequest> = Idempotency.answerOnce(
+    recorded,
+    idempotent,
+    (id) => Effect.map(plain(id), ({ text, ...adjusted }) => ({ contentType, body: Buffer.from(text), ...adjusted }))
+  )
+  return Effect.map(answer, (found): PlainText => {
+    const { adjusted } = found
+    return { text: textOfAnswer(found), ...(adjusted !== undefined && { adjusted }) }
+  })
+}
+
+/** Has HttpApi call what answers an admitted request, on a route that is not one of its own. */
+export const handlerOf =
+  <E, R>(
+    complete: (
+      request: HttpServerRequest.HttpServerRequest,
+      caller: Caller,
+      id: RequestId
+    ) => Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
+  ) =>
+  ({ request }: { readonly request: HttpServerRequest.HttpServerRequest }) =>
+    Effect.gen(function* () {
+      return yield* complete(request, yield* CurrentCaller, yield* currentRequestId)
+    }).pipe(withRetryAfter)
 
 /** What the meaning of a request depends on beside its body. */
 export const contextOf = (

@@ -3,8 +3,7 @@
  * a place in the metrics, and an error body for everything that no endpoint declares (unknown route, wrong method,
  * unreadable body, a defect of the gateway).
  */
-import { ByteSize, Cause, Clock, Context, Effect, type Exit, References, type Types } from "effect"
-import { SecureRandom } from "effect/crypto"
+import { Cause, Clock, Context, Effect, type Exit, type Fiber, References, Scope, type Types } from "effect"
 import { HttpEffect, HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 
 import { type ErrorCode, errorTable } from "../../api/ErrorTable.ts"
@@ -19,13 +18,18 @@ import { Deployment } from "../Deployment.ts"
 import { asMessageResponse, expectsMessageErrors } from "../messages/MessageErrors.ts"
 import { makeCrossOrigin, type CrossOriginOptions, withCrossOrigin } from "./CrossOrigin.ts"
 import { Drain, shutdownError } from "./Drain.ts"
+import { makeRequestIds } from "./RequestIds.ts"
 import { methodsOf, noSuchRoute, routeOf } from "./UnknownRoutes.ts"
 
-/** The id of the current request. It is sent back as `x-request-id` and names the hold, the charge and the receipt. */
-export const CurrentRequestId = Context.Reference<RequestId>("tollgate/http/edge/CurrentRequestId", {
-  // Only code outside a request sees the default, and nothing is billed there.
-  defaultValue: () => requestId("00000000-0000-0000-0000-000000000000")
-})
+/** The id of the current request. Outside a request, where nothing is billed, there is none. */
+export const idOfRequestIn = (context: Context.Context<never>): RequestId =>
+  Context.get(context, CurrentAccessRecord)?.request ?? noRequest
+
+export const currentRequestId = Effect.contextWith((context: Context.Context<never>) =>
+  Effect.succeed(idOfRequestIn(context))
+)
+
+const noRequest = requestId("00000000-0000-0000-0000-000000000000")
 
 export interface EdgeOptions extends CrossOriginOptions {
   /** The limit on every body but an upload, which has limits of its own. */
@@ -34,17 +38,19 @@ export interface EdgeOptions extends CrossOriginOptions {
   readonly accessLog: boolean
 }
 
-/** A middleware around all routes of the server. */
+/**
+ * A middleware around all routes of the server. What it does before a route takes no more than a few operations of the
+ * request's fiber: it works on the fiber itself, as the router does, and the request gives the fiber back as it was.
+ */
 export const edgeLayer = (options: EdgeOptions) =>
   HttpRouter.middleware(
     Effect.gen(function* () {
-      const random = yield* SecureRandom.SecureRandom
+      const nextId = yield* makeRequestIds
       const { sandbox } = yield* Deployment
       const { requests } = yield* Drain
       const clock = yield* Clock.Clock
       const write = makeLimitedLog()
       const count = yield* makeCountRequest(new Set<string>((yield* Catalog).known))
-      const maxBodySize = ByteSize.bytes(options.maxBodyBytes)
       const crossOrigin = makeCrossOrigin(options)
 
       /** When the last byte of the answer has been sent, or the client has left. */
@@ -60,41 +66,53 @@ export const edgeLayer = (options: EdgeOptions) =>
         return options.accessLog ? logAccess(access, ended) : Effect.void
       }
 
-      return Effect.fnUntraced(function* <E, R>(routed: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) {
-        const id = requestId(yield* random.uuidV7())
-        const request = yield* HttpServerRequest.HttpServerRequest
-        const startedAtMillis = clock.currentTimeMillisUnsafe()
-        const access: AccessRecord = { request: id, method: request.method, startedAtMillis }
-        requests.open++
-        // The first finalizer of the scope runs last, when the request has been settled.
-        yield* Effect.addFinalizer((exit) => end(access, request, exit))
-        const corsHeaders = crossOrigin?.headersFor(request)
-        const preflight = crossOrigin?.preflight(request)
-        const isMessages = expectsMessageErrors(request)
-        const httpEffect = preflight === undefined ? routed : Effect.succeed(preflight)
-        const response = yield* httpEffect.pipe(
-          Effect.onInterrupt(() => answerShutdown(corsHeaders, isMessages ? id : undefined)),
-          Effect.catchCause((cause) => undeclaredError(cause, options, write)),
-          Effect.provideContext(aboutRequest(access, maxBodySize))
-        )
-        access.status = response.status
-        const identified = HttpServerResponse.setHeaders(isMessages ? asMessageResponse(response, id) : response, {
-          "x-request-id": id,
+      /** The response as it is sent, which may be one that the platform made. */
+      const complete = (
+        access: AccessRecord,
+        request: HttpServerRequest.HttpServerRequest,
+        made: HttpServerResponse.HttpServerResponse
+      ): HttpServerResponse.HttpServerResponse => {
+        if (access.interrupted !== true) access.status = made.status
+        const meant = access.interrupted === true ? answerOfShutdown(made) : made
+        const shaped = expectsMessageErrors(request) ? asMessageResponse(meant, access.request) : meant
+        const response = HttpServerResponse.setHeaders(shaped, {
+          ...access.responseHeaders,
+          "x-request-id": access.request,
           ...(sandbox && { "x-tollgate-sandbox": "true" })
         })
-        return corsHeaders === undefined ? identified : withCrossOrigin(identified, corsHeaders)
-      })
+        return crossOrigin === undefined ? response : withCrossOrigin(response, crossOrigin.headersFor(request))
+      }
+
+      return <E, R>(httpEffect: Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>) => {
+        const answered = Effect.catchCause(httpEffect, (cause) => undeclaredError(cause, options, write))
+        return Effect.withFiber((fiber: Fiber.Fiber<unknown, unknown>) => {
+          const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+          const scope = Context.getUnsafe(fiber.context, Scope.Scope)
+          const startedAtMillis = clock.currentTimeMillisUnsafe()
+          const id = nextId()
+          const { method } = request
+          const access: AccessRecord = { request: id, method, startedAtMillis, annotations: { request: id } }
+          requests.open++
+          HttpEffect.appendPreResponseHandlerUnsafe(fiber.context, (_request, response) =>
+            Effect.succeed(complete(access, request, response))
+          )
+          fiber.setContext(aboutRequest(fiber.context, access))
+          const preflight = crossOrigin?.preflight(request)
+          const answer = preflight === undefined ? answered : Effect.succeed(preflight)
+          // The first finalizer of the scope runs last, when the request has been settled.
+          return Effect.andThen(
+            Scope.addFinalizerExit(scope, (exit) => end(access, request, exit)),
+            answer
+          )
+        })
+      }
     }),
     { global: true }
   )
 
 /** What handlers and their log lines know of the request from the start. */
-const aboutRequest = (access: AccessRecord, maxBodySize: ByteSize.ByteSize) =>
-  Context.make(CurrentRequestId, access.request).pipe(
-    Context.add(CurrentAccessRecord, access),
-    Context.add(HttpServerRequest.MaxBodySize, maxBodySize),
-    Context.add(References.CurrentLogAnnotations, { request: access.request })
-  )
+const aboutRequest = (context: Context.Context<never>, access: AccessRecord): Context.Context<never> =>
+  Context.add(Context.add(context, CurrentAccessRecord, access), References.CurrentLogAnnotations, access.annotations)
 
 const pathOf = ({ url }: HttpServerRequest.HttpServerRequest): string => url.split("?", 1)[0] ?? ""
 
@@ -102,12 +120,8 @@ const pathOf = ({ url }: HttpServerRequest.HttpServerRequest): string => url.spl
  * The platform would answer a request that outlives the shutdown limit with an empty 503. A request whose client left
  * is interrupted as well, but with another status, and its answer is never read.
  */
-const answerShutdown = (headers: Readonly<Record<string, string>> | undefined, messages: RequestId | undefined) =>
-  HttpEffect.appendPreResponseHandler((_request, response) => {
-    if (response.status !== 503) return Effect.succeed(response)
-    const error = errorResponse("internal_error", shutdownError.error.message, headers)
-    return Effect.succeed(messages === undefined ? error : asMessageResponse(error, messages))
-  })
+const answerOfShutdown = (response: HttpServerResponse.HttpServerResponse) =>
+  response.status === 503 ? errorResponse("internal_error", shutdownError.error.message) : response
 
 const errorResponse = (code: ErrorCode, message: string, headers: Readonly<Record<string, string>> = {}) =>
   HttpServerResponse.jsonUnsafe({ error: { code, message } }, { status: errorTable[code], headers })
@@ -119,7 +133,11 @@ const undeclaredError = <E>(
 ): Effect.Effect<HttpServerResponse.HttpServerResponse, Types.unhandled, HttpServerRequest.HttpServerRequest> =>
   Effect.gen(function* () {
     // A cause that holds nothing but interruptions holds no error.
-    if (Cause.hasInterruptsOnly(cause)) return yield* Effect.failCause(cause as Cause.Cause<never>)
+    if (Cause.hasInterruptsOnly(cause)) {
+      const access = yield* CurrentAccessRecord
+      if (access !== undefined) access.interrupted = true
+      return yield* Effect.failCause(cause as Cause.Cause<never>)
+    }
     const request = yield* HttpServerRequest.HttpServerRequest
     const reason = httpErrorIn(cause)?.reason
     if (reason?._tag === "RouteNotFound") return unknownRoute(request)

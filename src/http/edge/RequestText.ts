@@ -1,13 +1,13 @@
 /** The text of bodies and headers. What is not UTF-8 never reaches a model as something else. */
-import { Effect, Result } from "effect"
+import { Result } from "effect"
 
 import { InvalidRequest } from "../../api/Errors.ts"
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
 /** JSON must be UTF-8. Other bytes would silently reach the model as replacement characters. */
-export const utf8Text = (bytes: Uint8Array) =>
-  Effect.try({
+export const utf8Text = (bytes: Uint8Array): Result.Result<string, InvalidRequest> =>
+  Result.try({
     try: () => utf8.decode(bytes),
     catch: () => InvalidRequest.of("The request body is not valid UTF-8")
   })

@@ -1,5 +1,5 @@
 /** `POST /v1/embeddings`. The handler reads the body itself, because the checks come in the order of the contract. */
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 
@@ -7,7 +7,7 @@ import { Api, CurrentCaller } from "../../api/Api.ts"
 import type { RequestId } from "../../domain/Ids.ts"
 import { type EmbeddingCall, EmbedInputs } from "../../gateway/EmbedInputs.ts"
 import { RecordedAnswers } from "../../idempotency/RecordedAnswers.ts"
-import { CurrentRequestId } from "../edge/Edge.ts"
+import { currentRequestId } from "../edge/Edge.ts"
 import * as Idempotency from "../edge/Idempotency.ts"
 import { RequestBodies } from "../edge/RequestBodies.ts"
 import { headerText, utf8Text } from "../edge/RequestText.ts"
@@ -33,7 +33,9 @@ export const embeddingHandlersLayer = ({ maxBodyBytes, serviceName }: EmbeddingO
           const key = yield* Effect.fromResult(Idempotency.idempotencyKeyIn(request.headers))
           const body = yield* bodies.whole(request, maxBodyBytes)
           const endUser = headerText(request.headers["x-end-user-id"])
-          const read = yield* Effect.fromResult(readEmbeddingBody(yield* utf8Text(body), endUser))
+          const read = yield* Effect.fromResult(
+            Result.flatMap(utf8Text(body), (text) => readEmbeddingBody(text, endUser))
+          )
           const { callName, endUserId, format, model: requestedModel, request: asked } = read
           const model = yield* resolve(requestedModel, asked)
           const caller = yield* CurrentCaller
@@ -42,7 +44,7 @@ export const embeddingHandlersLayer = ({ maxBodyBytes, serviceName }: EmbeddingO
             body,
             organization: caller.organization,
             endpoint: "embeddings",
-            request: yield* CurrentRequestId
+            request: yield* currentRequestId
           }
           const callOf = (id: RequestId): EmbeddingCall => ({
             id,

@@ -7,7 +7,7 @@ import { Api } from "../../api/Api.ts"
 import { InvalidModel } from "../../api/Errors.ts"
 import { Catalog } from "../../catalog/Catalog.ts"
 import { estimatePromptTokens } from "../../domain/TokenCount.ts"
-import { completionHandler, type CompletionOptions, contextOf } from "../completion/CompletionHandler.ts"
+import { completionHandler, type CompletionOptions, contextOf, handlerOf } from "../completion/CompletionHandler.ts"
 import { RequestBodies } from "../edge/RequestBodies.ts"
 import { utf8Text } from "../edge/RequestText.ts"
 import { messagesContext, messagesProtocol, messagesReader } from "./Messages.ts"
@@ -20,10 +20,10 @@ export const messagesHandlersLayer = (options: CompletionOptions) =>
       const bodies = yield* RequestBodies
       const reader = messagesReader(catalog)
       const create = yield* completionHandler(messagesProtocol(reader), options)
-      return handlers.handleRaw("create", create).handleRaw(
+      return handlers.handleRaw("create", handlerOf(create)).handleRaw(
         "countTokens",
         Effect.fnUntraced(function* ({ request }) {
-          const body = yield* utf8Text(yield* bodies.whole(request, options.maxBodyBytes))
+          const body = yield* Effect.fromResult(utf8Text(yield* bodies.whole(request, options.maxBodyBytes)))
           const context = messagesContext(contextOf(request, options), request.headers)
           const { input } = yield* Effect.fromResult(readMessageTokensBody(body, context, reader))
           if (input.model !== undefined && catalog.lookup(input.model)._tag === "Unknown")
