@@ -1,7 +1,7 @@
 /**
- * Conversations of several turns over `/v1/responses`, in which the client sends back the items of every answer as they
- * are, as agents do. The simulated providers sign or encrypt their reasoning and refuse it where it was changed, so that
- * reasoning which got lost or out of order on the way shows here, for every protocol of providers.
+ * Conversations of several turns over `/v1/responses`, in which the client sends back the items of every answer as
+ * they are, as agents do. The simulated providers sign or encrypt their reasoning and refuse it where it was changed,
+ * so that reasoning which got lost or out of order on the way shows here, for every protocol of providers.
  */
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
