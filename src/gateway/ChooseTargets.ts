@@ -6,7 +6,7 @@
  */
 import { hash } from "node:crypto"
 
-import { Array as Arr, Clock, Context, Effect, Layer, Option } from "effect"
+import { Clock, Context, Effect, Layer, Option } from "effect"
 
 import * as Errors from "../api/Errors.ts"
 import { Catalog } from "../catalog/Catalog.ts"
@@ -24,13 +24,12 @@ import {
   hasParameters,
   takesParameters
 } from "../providers/protocols/Adjustments.ts"
-import { answersNatively, endpointExclusionOf } from "../routing/Eligibility.ts"
 import type { Ranking } from "../routing/Ranking.ts"
 import { Router } from "../routing/Router.ts"
-import { type Requirements, requirementsOf, type RoutingRequest } from "../routing/RoutingRequest.ts"
-import { SessionPins } from "../routing/SessionPins.ts"
+import { requirementsOf, type RoutingRequest } from "../routing/RoutingRequest.ts"
+import { type Session, SessionPins } from "../routing/SessionPins.ts"
 import type { ChatCall } from "./ChatCall.ts"
-import { namedModel, targetsOf } from "./NamedModel.ts"
+import { namedModel, servingTargets } from "./NamedModel.ts"
 import { exclusionText, noCandidate } from "./NoCandidate.ts"
 import { type StrictRequest, strictRequest } from "./StrictRequests.ts"
 
@@ -58,6 +57,8 @@ export interface TargetChoice {
   readonly confirmPin: (answered: ModelId) => Effect.Effect<void>
 }
 
+/** Why a request has no target. */
+
 /** Further candidates are left out, because the attempt budget would be used up before their turn. */
 const maxModels = 6
 
@@ -83,41 +84,53 @@ export class ChooseTargets extends Context.Service<
       const catalog = yield* Catalog
       const router = yield* Router
       const pins = yield* SessionPins
+      const clock = yield* Clock.Clock
       const offerAt = makeOffers(catalog)
 
-      const routedTargets = Effect.fnUntraced(function* (call: ChatCall, offered: Offered, routing: RoutingRequest) {
-        const startedAt = yield* Clock.currentTimeNanos
-        const session =
-          routing.request.sessionId === undefined
-            ? undefined
-            : { organization: call.caller.organization, session: routing.request.sessionId }
-        const pin = session === undefined ? undefined : Option.getOrUndefined(yield* pins.use(session))
+      const millisSince = (nanos: bigint): number => Number(clock.currentTimeNanosUnsafe() - nanos) / 1e6
+
+      const sessionTargets = Effect.fnUntraced(function* (session: Session, offered: Offered, routing: RoutingRequest) {
+        const startedAt = clock.currentTimeNanosUnsafe()
+        const pin = Option.getOrUndefined(yield* pins.use(session))
         const pinned = pin && pinnedModel(offered, pin.model, routing)
         const ranking = router.rank(routing)
         const first = pinned ?? ranking.candidates[0]?.model
         if (first === undefined) return yield* noCandidate(ranking, offered)
         let chosen = first
-        if (session !== undefined && pinned === undefined) {
+        if (pinned === undefined) {
           // A concurrent request of the session may have pinned another model first; then that pin holds.
           const winner = pin
             ? yield* pins.move(session, { from: pin.model, to: first.id })
             : yield* pins.pin(session, first.id)
           chosen = (winner === first.id ? first : pinnedModel(offered, winner, routing)) ?? first
         }
-        const endedAt = yield* Clock.currentTimeNanos
-        const others = ranking.candidates.map((candidate) => candidate.model).filter((model) => model !== chosen)
-        const targets = servingTargets([chosen, ...others.slice(0, maxModels - 1)], ranking.features.needs)
+        const routed = { ranking, latencyMillis: millisSince(startedAt), pinned: pinned !== undefined }
         return {
-          targets: offered.strict === undefined ? targets : yield* offered.strict.within(targets),
+          targets: yield* strictly(offered, rankedTargets(chosen, ranking)),
+          routed,
           confirmPin: (answered: ModelId) =>
-            session === undefined || (pinned !== undefined && pin?.confirmed === true)
-              ? Effect.void
-              : pins.confirm(session, answered),
-          routed: { latencyMillis: Number(endedAt - startedAt) / 1e6, pinned: pinned !== undefined, ranking }
+            pinned !== undefined && pin?.confirmed === true ? Effect.void : pins.confirm(session, answered)
         }
       })
 
-      const choose = Effect.fnUntraced(function* (call: ChatCall, request: ChatRequest) {
+      const routedTargets = (call: ChatCall, offered: Offered, routing: RoutingRequest) => {
+        const { sessionId } = routing.request
+        if (sessionId !== undefined)
+          return sessionTargets({ organization: call.caller.organization, session: sessionId }, offered, routing)
+        const startedAt = clock.currentTimeNanosUnsafe()
+        const ranking = router.rank(routing)
+        const first = ranking.candidates[0]?.model
+        if (first === undefined) return noCandidate(ranking, offered)
+        const routed = { ranking, latencyMillis: millisSince(startedAt), pinned: false }
+        return Effect.mapEager(strictly(offered, rankedTargets(first, ranking)), (targets) => ({
+          targets,
+          routed,
+          confirmPin: () => Effect.void
+        }))
+      }
+
+      /** At once, unless there is a session: nothing else is waited for. */
+      const choose = (call: ChatCall, request: ChatRequest): Effect.Effect<TargetChoice, ChoiceFailure> => {
         const promptTokens = estimatePromptTokens(request)
         const adjusted = adjustedAt(catalog, request)
         const own = offerAt(call.caller.pricing)
@@ -133,36 +146,54 @@ export class ChooseTargets extends Context.Service<
           ...(strict && { refuses: strict.refuses })
         }
         const common = { promptTokens, affinity: affinityKey(call), adjustments }
-        if (call.input.model !== undefined) {
-          const targets = yield* directTargets(call.input.model, offered, routing)
-          return { ...common, targets, routed: undefined, confirmPin: () => Effect.void }
-        }
-        return { ...common, ...(yield* routedTargets(call, offered, routing)) }
-      })
+        return call.input.model === undefined
+          ? Effect.mapEager(routedTargets(call, offered, routing), (routed) => ({ ...common, ...routed }))
+          : Effect.mapEager(directTargets(call.input.model, offered, routing), (targets) => ({
+              ...common,
+              targets,
+              routed: undefined,
+              confirmPin: () => Effect.void
+            }))
+      }
 
       return ChooseTargets.of({ choose })
     })
   )
 }
 
+/** The targets of a ranking: those of the model that was chosen come first. */
+const rankedTargets = (chosen: Model, { candidates, features }: Ranking): TargetChoice["targets"] => {
+  const others = candidates.map((candidate) => candidate.model).filter((model) => model !== chosen)
+  return servingTargets([chosen, ...others.slice(0, maxModels - 1)], features.needs)
+}
+
+/** Those that get the request as it is, if it insists on that. */
+const strictly = (
+  { strict }: Offered,
+  targets: TargetChoice["targets"]
+): Effect.Effect<TargetChoice["targets"], Errors.UnsupportedParameter> =>
+  strict === undefined ? Effect.succeed(targets) : strict.within(targets)
+
 /** Where the models are called that hold no conversations. */
 const routesOf = { transcription: "/v1/audio/transcriptions", embedding: "/v1/embeddings" } as const
 
 /** The targets of the model that a request names. */
-const directTargets = Effect.fnUntraced(function* (name: string, offered: Offered, routing: RoutingRequest) {
-  const { offer, router, strict } = offered
-  const model = yield* namedModel(offer, name)
-  if (model.kind !== "chat") return yield* Errors.InvalidModel.of(`model: ${model.id} is for ${routesOf[model.kind]}`)
-  if (routing.allowed?.has(model.id) === false) {
-    return yield* Errors.ModelNotAllowed.of(`This API key may not use ${model.id}`)
-  }
-  // Whether the prompt fits and which effort is allowed is left to the provider, which knows better than the catalog.
-  const exclusion = router.exclusionOf(model, withoutTier({ ...routing, promptTokens: 0 }))
-  if (exclusion === "parameters" && strict !== undefined) return yield* strict.refusal([model])
-  if (exclusion !== undefined) return yield* Errors.InvalidRequest.of(`${model.id} ${exclusionText[exclusion]}`)
-  const targets = servingTargets([model], requirementsOf(routing))
-  return strict === undefined ? targets : yield* strict.within(targets)
-})
+const directTargets = (name: string, offered: Offered, routing: RoutingRequest) =>
+  Effect.flatMapEager(
+    namedModel(offered.offer, name),
+    (model): Effect.Effect<TargetChoice["targets"], ChoiceFailure> => {
+      const { router, strict } = offered
+      if (model.kind !== "chat") return Errors.InvalidModel.of(`model: ${model.id} is for ${routesOf[model.kind]}`)
+      if (routing.allowed?.has(model.id) === false)
+        return Errors.ModelNotAllowed.of(`This API key may not use ${model.id}`)
+      // Whether the prompt fits and which effort is allowed is left to the provider, which knows better than the
+      // catalog.
+      const exclusion = router.exclusionOf(model, withoutTier({ ...routing, promptTokens: 0 }))
+      if (exclusion === "parameters" && strict !== undefined) return strict.refusal([model])
+      if (exclusion !== undefined) return Errors.InvalidRequest.of(`${model.id} ${exclusionText[exclusion]}`)
+      return strictly(offered, servingTargets([model], requirementsOf(routing)))
+    }
+  )
 
 /** The request at a target, as far as it decides what becomes of the parameters. */
 const adjustedAt =
@@ -203,22 +234,6 @@ const pinnedModel = ({ offer, router }: Offered, id: ModelId, routing: RoutingRe
   // unless the client switched reasoning off: then a model that reasons all the same would be billed for it.
   const asked = isOptOut(routing.request.reasoning) ? routing : withoutTier(routing)
   return router.exclusionOf(found.model, asked) === undefined ? found.model : undefined
-}
-
-/**
- * The targets of these models, without the endpoints that cannot serve the request, so that no provider is asked for
- * what it is known to refuse. Of one model, the endpoints that guarantee JSON by themselves come first.
- */
-const servingTargets = (models: readonly [Model, ...Array<Model>], needs: Requirements): TargetChoice["targets"] => {
-  const { outputLimit } = needs
-  const serving = models.flatMap((model) => {
-    const targets = targetsOf([model], outputLimit).filter(
-      ({ endpoint }) => endpointExclusionOf(endpoint, needs) === undefined
-    )
-    const native = targets.filter(({ endpoint }) => answersNatively(endpoint, needs))
-    return [...native, ...targets.filter((target) => !native.includes(target))]
-  })
-  return Arr.isArrayNonEmpty(serving) ? serving : targetsOf(models, outputLimit)
 }
 
 /** The same request without its reasoning tier, so that the tier excludes no model. */

@@ -14,7 +14,7 @@ import type { ChatRequest } from "../domain/Conversation.ts"
 import type { ModelId } from "../domain/Ids.ts"
 import { normalise, reasoningTierOf } from "../domain/Reasoning.ts"
 import { usageBounds } from "../domain/Usage.ts"
-import { CreditLedger } from "../ledger/CreditLedger.ts"
+import { CreditLedger, type Hold } from "../ledger/CreditLedger.ts"
 import { LearnedOutput, type RequestKind } from "../ledger/LearnedOutput.ts"
 import type { DefaultOutputTokens } from "../ledger/Pricing.ts"
 import { makeLimitedLog } from "../observability/LimitedLog.ts"
@@ -28,7 +28,7 @@ import { creditHolder } from "./CreditHold.ts"
 import { errorFromExhausted } from "./ErrorMapping.ts"
 import { tokenLimiter } from "./LimitTokens.ts"
 import { type Delta, Meter } from "./Meter.ts"
-import { receiptOpener, type RequestFacts } from "./ReceiptDraft.ts"
+import { type ReceiptDraft, receiptOpener, type RequestFacts } from "./ReceiptDraft.ts"
 import { type DrainSignal, meteredStream, settle, type Settlement, type StreamItems } from "./Settlement.ts"
 import { limited, planOf } from "./SpendingPlan.ts"
 import { droppedOf } from "./StrictRequests.ts"
@@ -89,60 +89,61 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
   const candidates = yield* ChooseTargets
   const ledger = yield* CreditLedger
   const dispatch = yield* Dispatch
-  const openReceipt = yield* receiptOpener
+  const withReceipt = yield* receiptOpener
+  const clock = yield* Clock.Clock
   const limitTokens = yield* tokenLimiter
   const write = makeLimitedLog()
   const takeHold = creditHolder(ledger, write)
   const learned = new LearnedOutput()
 
   /** From the request to an answer that is yet to be settled. `send` dispatches it plain or streamed. */
-  const answer = Effect.fnUntraced(function* <A, R>(
+  const answer = <A, R>(
+    call: ChatCall,
+    send: (request: ChatDispatch) => Effect.Effect<ProviderAnswer<A>, Exhausted, R>
+  ) => withReceipt(requestFacts(call), (receipt) => answerInto(receipt, call, send))
+
+  const answerInto = Effect.fnUntraced(function* <A, R>(
+    receipt: ReceiptDraft,
     call: ChatCall,
     send: (request: ChatDispatch) => Effect.Effect<ProviderAnswer<A>, Exhausted, R>
   ) {
-    const receipt = yield* openReceipt(requestFacts(call))
-    return yield* Effect.gen(function* () {
-      const asked = withReasoning(call.input)
-      const choice = yield* candidates.choose(call, asked)
-      receipt.recordRouting(choice)
-      const kindAt = kindOf(call, asked)
-      const likely = learned.expected(kindAt(choice.targets[0].model.id))
-      const plan = planOf(call, asked, choice, { likely, defaults: defaultOutputTokens })
-      yield* limitTokens(call.caller, receipt, () => plan.expectedTokens)
-      const hold = yield* takeHold(plan.holdOptions)
-      receipt.recordHold(hold.amount)
-      const { dispatched, limitAt } = plan.within(hold)
-      const { affinity, promptTokens } = choice
-      const answered = yield* send({
-        held: hold.request,
-        ...dispatched,
-        ...(affinity !== undefined && { affinity })
-      }).pipe(
-        Effect.tapError(({ attempts }) => Effect.sync(() => receipt.recordAttempts(attempts))),
-        Effect.mapError((exhausted) => errorFromExhausted(exhausted, hold.charged !== undefined))
-      )
-      receipt.recordAnswer(answered, yield* Clock.currentTimeMillis)
-      const limit = limitAt(answered.target.endpoint.id)
-      const request = limited(asked, limit)
-      const adjustments = withLimit(choice.adjustments(answered.target, request), limit)
-      receipt.recordAdjustments(adjustments)
-      yield* choice.confirmPin(answered.target.model.id)
-      const { model } = answered.target
-      const meter = meterOf(request, promptTokens, answered.target)
-      const learn = (outputTokens: number) => {
-        if (limit === undefined) learned.observe(kindAt(model.id), outputTokens)
-      }
-      const dropped = droppedOf(call.input, adjustments)
-      const named = { model: model.id, routing: routingSummary(choice, model.id), adjustments, dropped, promptTokens }
-      return { answer: answered, meter, hold, receipt, learn, named }
-    }).pipe(Effect.tapCause((cause) => receipt.recordFailure(cause)))
+    const asked = withReasoning(call.input)
+    const choice = yield* candidates.choose(call, asked)
+    receipt.recordRouting(choice)
+    const kindAt = kindOf(call, asked)
+    const likely = learned.expected(kindAt(choice.targets[0].model.id))
+    const plan = planOf(call, asked, choice, { likely, defaults: defaultOutputTokens })
+    yield* limitTokens(call.caller, receipt, () => plan.expectedTokens)
+    const hold = yield* takeHold(plan.holdOptions)
+    receipt.recordHold(hold.amount)
+    const { dispatched, limitAt } = plan.within(hold)
+    const { affinity, promptTokens } = choice
+    const sent = send({ held: hold.request, ...dispatched, ...(affinity !== undefined && { affinity }) })
+    const answered = yield* Effect.catch(sent, (exhausted) => unanswered(exhausted, receipt, hold))
+    receipt.recordAnswer(answered, clock.currentTimeMillisUnsafe())
+    const limit = limitAt(answered.target.endpoint.id)
+    const request = limited(asked, limit)
+    const adjustments = withLimit(choice.adjustments(answered.target, request), limit)
+    receipt.recordAdjustments(adjustments)
+    yield* choice.confirmPin(answered.target.model.id)
+    const { model } = answered.target
+    const meter = meterOf(request, promptTokens, answered.target)
+    const learn = (outputTokens: number) => {
+      if (limit === undefined) learned.observe(kindAt(model.id), outputTokens)
+    }
+    const dropped = droppedOf(call.input, adjustments)
+    const named = { model: model.id, routing: routingSummary(choice, model.id), adjustments, dropped, promptTokens }
+    return { answer: answered, meter, hold, receipt, learn, named }
   })
 
-  const complete = Effect.fnUntraced(function* (call: ChatCall) {
-    const { named, ...unsettled } = yield* answer(call, dispatch.complete)
-    const output = unsettled.meter.pass(unsettled.answer.value)
-    return { ...(yield* settle(unsettled)), ...named, completion: fold(output), output }
-  }, Effect.scoped)
+  const complete = (call: ChatCall) =>
+    Effect.scoped(
+      Effect.flatMap(answer(call, dispatch.complete), ({ named, ...unsettled }) => {
+        const output = unsettled.meter.pass(unsettled.answer.value)
+        const answered = { ...named, completion: fold(output), output }
+        return Effect.map(settle(unsettled), (settled) => ({ ...settled, ...answered }))
+      })
+    )
 
   const stream = Effect.fnUntraced(function* (call: ChatCall, drainSignal: DrainSignal) {
     const { named, ...unsettled } = yield* answer(call, dispatch.open)
@@ -151,6 +152,12 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
 
   return CompleteChat.of({ complete, stream })
 })
+
+/** The error of a request that no target has answered. */
+const unanswered = (exhausted: Exhausted, receipt: ReceiptDraft, { charged }: Hold) => {
+  receipt.recordAttempts(exhausted.attempts)
+  return Effect.fail(errorFromExhausted(exhausted, charged !== undefined))
+}
 
 const withReasoning = ({ model, reasoning: fields, request }: ChatInput): ChatRequest => {
   const reasoning = normalise(fields, { routed: model === undefined })

@@ -8,6 +8,8 @@ import { InvalidModel } from "../api/Errors.ts"
 import type { Endpoint, Model } from "../catalog/Model.ts"
 import type { Offer } from "../catalog/Offer.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
+import { answersNatively, endpointExclusionOf } from "../routing/Eligibility.ts"
+import type { Requirements } from "../routing/RoutingRequest.ts"
 
 /**
  * The endpoints of each model in turn, in the order of the models. With an output limit that is too small for some of
@@ -23,6 +25,25 @@ export const targetsOf = (
       endpoint
     }))
   )
+
+/**
+ * The targets of these models, without the endpoints that cannot serve the request, so that no provider is asked for
+ * what it is known to refuse. Of one model, the endpoints that guarantee JSON by themselves come first.
+ */
+export const servingTargets = (
+  models: readonly [Model, ...Array<Model>],
+  needs: Requirements
+): Arr.NonEmptyReadonlyArray<Target> => {
+  const { outputLimit } = needs
+  const serving = models.flatMap((model) => {
+    const targets = targetsOf([model], outputLimit).filter(
+      ({ endpoint }) => endpointExclusionOf(endpoint, needs) === undefined
+    )
+    const native = targets.filter(({ endpoint }) => answersNatively(endpoint, needs))
+    return [...native, ...targets.filter((target) => !native.includes(target))]
+  })
+  return Arr.isArrayNonEmpty(serving) ? serving : targetsOf(models, outputLimit)
+}
 
 /** The Responses API refuses smaller limits; there the gateway cuts the answer, and pays for what it cuts. */
 const smallestOutputLimit = 16

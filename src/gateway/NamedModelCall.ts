@@ -23,7 +23,7 @@ import { type ChargedUsage, chargeRequest } from "./Charging.ts"
 import { creditHolder } from "./CreditHold.ts"
 import { errorFromExhausted } from "./ErrorMapping.ts"
 import { tokenLimiter } from "./LimitTokens.ts"
-import { receiptOpener, type RequestFacts } from "./ReceiptDraft.ts"
+import { type ReceiptDraft, receiptOpener, type RequestFacts } from "./ReceiptDraft.ts"
 
 type Targets = readonly [Target, ...Array<Target>]
 
@@ -57,7 +57,7 @@ export interface ChargedAnswer<A> extends ChargedUsage {
 export const namedModelCalls = Effect.gen(function* () {
   const catalog = yield* Catalog
   const ledger = yield* CreditLedger
-  const openReceipt = yield* receiptOpener
+  const withReceipt = yield* receiptOpener
   const limitTokens = yield* tokenLimiter
   const takeHold = creditHolder(ledger, makeLimitedLog())
   const offerAt = makeOffers(catalog)
@@ -81,33 +81,32 @@ export const namedModelCalls = Effect.gen(function* () {
     })
   }
 
-  return Effect.fnUntraced(function* <A>(call: NamedModelCall<A>) {
+  const answerInto = Effect.fnUntraced(function* <A>(receipt: ReceiptDraft, call: NamedModelCall<A>) {
     const { caller } = call.facts
-    const receipt = yield* openReceipt(call.facts)
-    return yield* Effect.gen(function* () {
-      const targets = Arr.sortWith(
-        yield* allowedTargets(caller, call.targets, offerAt(caller.pricing)),
-        (target) => call.adjustments(target).length,
-        Order.Number
-      )
-      const [first] = targets
-      yield* limitTokens(caller, receipt, () => call.expectedTokens(first.endpoint))
-      const hold = yield* holdCredit(call, targets)
-      receipt.recordHold(hold.amount)
-      const answer = yield* call.send(hold.request, targets).pipe(
-        Effect.tapError(({ attempts }) => Effect.sync(() => receipt.recordAttempts(attempts))),
-        Effect.mapError((exhausted) => errorFromExhausted(exhausted, hold.charged !== undefined))
-      )
-      receipt.recordAnswer(answer, yield* Clock.currentTimeMillis)
-      const { target, value } = answer
-      const adjustments = call.adjustments(target)
-      receipt.recordAdjustments(adjustments)
-      const metered = call.billed(target.endpoint, value)
-      const cost = costOf(target.endpoint.price, metered.usage)
-      const charged = yield* chargeRequest({ hold, receipt }, { metered, cost, outcome: "completed" })
-      return { value, target, adjustments, ...charged } satisfies ChargedAnswer<A>
-    }).pipe(Effect.tapCause((cause) => receipt.recordFailure(cause)))
-  }, Effect.scoped)
+    const targets = Arr.sortWith(
+      yield* allowedTargets(caller, call.targets, offerAt(caller.pricing)),
+      (target) => call.adjustments(target).length,
+      Order.Number
+    )
+    const [first] = targets
+    yield* limitTokens(caller, receipt, () => call.expectedTokens(first.endpoint))
+    const hold = yield* holdCredit(call, targets)
+    receipt.recordHold(hold.amount)
+    const answer = yield* call.send(hold.request, targets).pipe(
+      Effect.tapError(({ attempts }) => Effect.sync(() => receipt.recordAttempts(attempts))),
+      Effect.mapError((exhausted) => errorFromExhausted(exhausted, hold.charged !== undefined))
+    )
+    receipt.recordAnswer(answer, yield* Clock.currentTimeMillis)
+    const { target, value } = answer
+    const adjustments = call.adjustments(target)
+    receipt.recordAdjustments(adjustments)
+    const metered = call.billed(target.endpoint, value)
+    const cost = costOf(target.endpoint.price, metered.usage)
+    const charged = yield* chargeRequest({ hold, receipt }, { metered, cost, outcome: "completed" })
+    return { value, target, adjustments, ...charged } satisfies ChargedAnswer<A>
+  })
+
+  return <A>(call: NamedModelCall<A>) => Effect.scoped(withReceipt(call.facts, (receipt) => answerInto(receipt, call)))
 })
 
 /**

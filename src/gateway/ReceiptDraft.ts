@@ -32,11 +32,22 @@ export interface RequestFacts extends Pick<
   readonly caller: Caller
 }
 
-/** Yields a function that opens the receipt of a request and has it logged when the scope of the request closes. */
+/** An error of the contract. */
+interface ErrorWithCode {
+  readonly error: { readonly code: string }
+}
+
+/**
+ * Yields a function that opens the receipt of a request and passes it to what handles the request. The receipt is filed
+ * when that fails, and at the latest when the scope of the request closes.
+ */
 export const receiptOpener = Effect.gen(function* () {
   const { record } = yield* RequestLog
   const { version } = yield* Catalog
-  return (facts: RequestFacts): Effect.Effect<ReceiptDraft, never, Scope.Scope> =>
+  return <A, E extends ErrorWithCode, R>(
+    facts: RequestFacts,
+    use: (receipt: ReceiptDraft) => Effect.Effect<A, E, R>
+  ): Effect.Effect<A, E, R | Scope.Scope> =>
     Effect.contextWith((context: Context.Context<Scope.Scope>) => {
       const nowMillis = Context.get(context, Clock.Clock).currentTimeMillisUnsafe()
       const receipt = new ReceiptDraft(facts, version, nowMillis, record, Context.get(context, CurrentAccessRecord))
@@ -45,7 +56,8 @@ export const receiptOpener = Effect.gen(function* () {
         if (!leftByClient(exit)) receipt.markBroken()
         return receipt.fileNow
       })
-      return Effect.as(fileIfOpen, receipt)
+      const handled = Effect.suspend(() => use(receipt))
+      return Effect.flatMap(fileIfOpen, () => Effect.tapCause(handled, (cause) => receipt.recordFailure(cause)))
     })
 })
 
@@ -162,7 +174,7 @@ export class ReceiptDraft {
    * The request was refused or failed with the error code of the contract, and its receipt is filed. An interruption
    * records nothing: a receipt without an outcome is that of a request whose client left.
    */
-  recordFailure(cause: Cause.Cause<{ readonly error: { readonly code: string } }>): Effect.Effect<void> {
+  recordFailure(cause: Cause.Cause<ErrorWithCode>): Effect.Effect<void> {
     if (Cause.hasInterruptsOnly(cause) || this.isFiled) return Effect.void
     const code = cause.reasons.flatMap((reason) => (reason._tag === "Fail" ? [reason.error.error.code] : []))[0]
     this.outcome = code ?? "internal_error"

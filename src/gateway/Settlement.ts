@@ -48,17 +48,18 @@ export interface UnsettledAnswer<A> {
   readonly learn?: (outputTokens: number) => void
 }
 
-/** Charges a complete answer. */
-export const settle = Effect.fnUntraced(function* <A>(unsettled: UnsettledAnswer<A>) {
+/** Charges a complete answer. What it is charged for is read from the meter when this is called. */
+export const settle = <A>(unsettled: UnsettledAnswer<A>): Effect.Effect<Settlement> => {
   const { answer, meter } = unsettled
   const { finishReason, stopSequence } = meter
-  if (finishReason === undefined) return yield* Effect.die(new Error("a complete answer has a finish reason"))
+  if (finishReason === undefined) return Effect.die(new Error("a complete answer has a finish reason"))
   const metered = meter.complete()
   unsettled.learn?.(metered.usage.output)
   const cost = costOf(answer.target.endpoint.price, metered.usage)
-  const charged = yield* chargeRequest(unsettled, { metered, cost, outcome: "completed" })
-  return { finishReason, ...(stopSequence !== undefined && { stopSequence }), ...charged } satisfies Settlement
-})
+  const charged = chargeRequest(unsettled, { metered, cost, outcome: "completed" })
+  const end = { finishReason, ...(stopSequence !== undefined && { stopSequence }) }
+  return Effect.map(charged, (usage) => ({ ...end, ...usage }))
+}
 
 /** The moment at which open streams have to end, because the gateway is about to stop. */
 export interface DrainSignal {
@@ -100,10 +101,13 @@ export const meteredStream = Effect.fnUntraced(function* (
     receipt.recordUncharged(meter.uncharged())
     return Effect.as(receipt.fileNow, { type: "broken", error, ...(charged && { charged }) })
   }
-  const settled = Effect.map(Effect.uninterruptible(settle(unsettled)), (settlement): LastItem => {
-    hasEnded = true
-    return { type: "settled", ...settlement }
-  })
+  const settled = Effect.map(
+    Effect.uninterruptible(Effect.suspend(() => settle(unsettled))),
+    (settlement): LastItem => {
+      hasEnded = true
+      return { type: "settled", ...settlement }
+    }
+  )
   const end = Effect.andThen(output.end, settled).pipe(
     Effect.catch(breakOff),
     // The client does not pay for a defect of the gateway, and its stream still ends properly.

@@ -77,6 +77,13 @@ const mark = (stage: string, module: string, before: string): Insertion => ({
   inserted: `globalThis.${name}.mark(${JSON.stringify(stage)});`
 })
 
+/** The same before an expression. */
+const markOf = (stage: string, module: string, before: string): Insertion => ({
+  module: `/src/${module}`,
+  before,
+  inserted: `globalThis.${name}.mark(${JSON.stringify(stage)}) ?? `
+})
+
 const insertions: ReadonlyArray<Insertion> = [
   {
     module: "/node_modules/effect/dist/internal/effect.js",
@@ -95,13 +102,13 @@ const insertions: ReadonlyArray<Insertion> = [
   mark("router, key, rate limit", "http/edge/Edge.ts", "const preflight = crossOrigin?.preflight("),
   mark("body read", "http/completion/CompletionHandler.ts", "const { organization } = caller"),
   mark("body decoded", "http/completion/CompletionHandler.ts", "const decoded = read(body, request)"),
-  mark("receipt opened", "gateway/CompleteChat.ts", "const receipt = yield* openReceipt("),
+  markOf("receipt opened", "gateway/CompleteChat.ts", "withReceipt(requestFacts(call)"),
   mark("targets chosen", "gateway/CompleteChat.ts", "const choice = yield* candidates.choose("),
   mark("credit held", "gateway/CompleteChat.ts", "const hold = yield* takeHold("),
   mark("failover, breaker, wire request", "gateway/CompleteChat.ts", "receipt.recordHold(hold.amount)"),
   mark("answer recorded and metered", "gateway/CompleteChat.ts", "receipt.recordAnswer(answered,"),
-  mark("settled", "gateway/Settlement.ts", "const charged = yield* chargeRequest("),
-  mark("answer encoded and sent", "gateway/Settlement.ts", "return { finishReason, ...(stopSequence")
+  mark("settled", "gateway/Settlement.ts", "const charged = chargeRequest("),
+  markOf("answer encoded and sent", "gateway/Settlement.ts", "({ ...end, ...usage })")
 ]
 
 const found = new Set<Insertion>()
