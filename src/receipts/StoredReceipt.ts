@@ -123,19 +123,58 @@ export const storableText = (text: string): string => text.toWellFormed().replac
 const storable = (_key: string, value: unknown): unknown =>
   typeof value === "bigint" ? value.toString() : typeof value === "string" ? storableText(value) : value
 
-/** Written without the schema, because this runs for every request. A test checks that the schema can read it. */
+/** Written without the schema. A test checks that the schema can read it. */
 export const encodeReceipt = (receipt: Receipt): string => JSON.stringify(receipt, storable)
 
+/** Nothing where a value holds an amount of money that is not text: JSON has no bigint. */
+type WithoutAmounts<A> = A extends string | number | boolean | undefined
+  ? A
+  : A extends bigint
+    ? never
+    : { readonly [M in keyof A]: WithoutAmounts<A[M]> }
+
+/**
+ * JSON that PostgreSQL can store, as `storable` makes it. A replacer is called for each member and costs several times
+ * as much as everything else, for every request, so it is used only where text may have to be replaced: JSON writes NUL
+ * and lone surrogates as escapes.
+ */
+const encodeStorable = <A>(value: A & WithoutAmounts<A>): string => {
+  const json = JSON.stringify(value)
+  return json.includes("\\u") ? JSON.stringify(value, storable) : json
+}
+
+const ratesAsText = (rates: NonNullable<Receipt["rates"]>): { readonly [bucket: string]: string } => {
+  const text: Record<string, string> = {}
+  for (const bucket of Object.keys(rates)) text[bucket] = String(rates[bucket])
+  return text
+}
+
+const routingAsText = ({ candidates, ...routing }: NonNullable<Receipt["routing"]>) => ({
+  ...routing,
+  candidates: candidates.map((candidate) => ({ ...candidate, cost: candidate.cost.toString() }))
+})
+
 /** The milliseconds since 1970 that the id of a request contains. */
-export const millisIn = (id: string): number => Number.parseInt(id.replaceAll("-", "").slice(0, 12), 16)
+export const millisIn = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 
 /** The part of a receipt for which the request log has no columns, as JSON that can be laid over them. */
 export const encodeDetail = ({ atMillis, id, ...receipt }: Receipt): string => {
   const { adjusted, attempts, audio, rateDivisor, rates, routing, rule, unchargedUsage, uncollected } = receipt
   // A try that was repeated later has the id of the first one, and then its own time is not that of the id.
   const time = atMillis === millisIn(id) ? {} : { atMillis }
-  const detail = { ...time, audio, attempts, adjusted, rule, rates, rateDivisor, unchargedUsage, uncollected, routing }
-  return JSON.stringify(detail satisfies { readonly [member in keyof Receipt]?: unknown }, storable)
+  const detail = {
+    ...time,
+    audio,
+    attempts,
+    adjusted,
+    rule,
+    rates: rates && ratesAsText(rates),
+    rateDivisor: rateDivisor?.toString(),
+    unchargedUsage,
+    uncollected: uncollected?.toString(),
+    routing: routing && routingAsText(routing)
+  }
+  return encodeStorable(detail satisfies { readonly [member in keyof Receipt]?: unknown })
 }
 
 /** Decodes what `encodeReceipt` wrote, after the database has parsed the JSON. */
@@ -148,7 +187,13 @@ const StoredChargeFacts = Schema.Struct({
 }) satisfies Schema.Schema<ChargeFacts>
 
 /** The facts as they are stored with the charge: fit for a column of JSON, whatever text they hold. */
-export const encodeChargeFacts = (facts: ChargeFacts): string => JSON.stringify(facts, storable)
+export const encodeChargeFacts = (facts: ChargeFacts): string =>
+  encodeStorable({
+    ...facts,
+    held: facts.held.toString(),
+    uncollected: facts.uncollected?.toString(),
+    providerCost: facts.providerCost?.toString()
+  })
 
 /** Decodes what `encodeChargeFacts` wrote, after the database has parsed the JSON. */
 export const decodeChargeFacts = Schema.decodeUnknownEffect(StoredChargeFacts)

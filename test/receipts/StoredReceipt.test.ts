@@ -1,7 +1,13 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 
-import { decodeReceipt, encodeReceipt, StoredReceipt } from "../../src/receipts/StoredReceipt.ts"
+import {
+  decodeReceipt,
+  encodeChargeFacts,
+  encodeDetail,
+  encodeReceipt,
+  StoredReceipt
+} from "../../src/receipts/StoredReceipt.ts"
 import { organization, receiptOf } from "./receipts.ts"
 
 /** A receipt in the format of the first version. */
@@ -37,6 +43,25 @@ describe("StoredReceipt", () => {
         const stored = JSON.parse(encodeReceipt(receipt))
         assert.deepStrictEqual(JSON.parse(encodeReceipt(yield* decodeReceipt(stored))), stored)
         assert.strictEqual((yield* decodeReceipt(stored)).cost, receipt.cost)
+      }),
+    { arbitrary: { runs: 200 } }
+  )
+
+  it.effect.prop(
+    "writes the same where no text needs a replacement as where some does",
+    { receipt: StoredReceipt },
+    ({ receipt }) =>
+      Effect.sync(() => {
+        const whole = JSON.parse(encodeReceipt(receipt))
+        for (const [member, value] of Object.entries(JSON.parse(encodeDetail(receipt))))
+          assert.deepStrictEqual(value, whole[member])
+        const { attempts: _attempts, cost, id, organization: _organization, served, usage, ...rest } = receipt
+        if (served === undefined || usage === undefined) return
+        const { rateDivisor: _divisor, rates: _rates, routing: _routing, unchargedUsage: _uncharged, ...shared } = rest
+        for (const [member, value] of Object.entries(JSON.parse(encodeChargeFacts({ ...shared, served, usage }))))
+          assert.deepStrictEqual(value, whole[member])
+        assert.strictEqual(whole.cost, String(cost))
+        assert.strictEqual(whole.id, id)
       }),
     { arbitrary: { runs: 200 } }
   )
