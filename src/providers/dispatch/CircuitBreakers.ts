@@ -30,7 +30,8 @@ export class CircuitOpen extends Data.TaggedError("CircuitOpen")<{
 }> {}
 
 /** Opens a breaker when at least half of the last 10 calls failed, and no fewer than 5 were made. */
-const failureRate = CircuitBreaker.rate({ threshold: 0.5, minimumCalls: 5, size: 10 })
+const countedCalls = 10
+const failureRate = CircuitBreaker.rate({ threshold: 0.5, minimumCalls: 5, size: countedCalls })
 /** The first opening. Each probe that fails doubles it, up to the longest. */
 const firstOpening = Duration.seconds(5)
 const longestOpening = Duration.minutes(1)
@@ -65,6 +66,7 @@ export class CircuitBreakers extends Context.Service<
       const clock = yield* Clock.Clock
       const scope = yield* Effect.scope
       const history = new EndpointHistory()
+      const streaks = new SuccessStreaks()
       const runSync = Effect.runSyncWith(yield* Effect.context<never>())
       /** Until when an endpoint limits our rate, in milliseconds since 1970. The catalog bounds the endpoints. */
       const limitedUntil = new Map<EndpointId, number>()
@@ -93,19 +95,19 @@ export class CircuitBreakers extends Context.Service<
       const record = (endpoint: EndpointId, admission: CircuitBreaker.Admission, exit: CallExit) => {
         const failure = failureIn(exit)
         history.note(endpoint, exit, clock.currentTimeMillisUnsafe())
+        if (streaks.changesNothing(endpoint, admission, exit)) return Effect.void
         const requested = failure && requestedOpening(failure)
-        const recorded = store
-          .record({
-            key: endpoint,
-            generation: admission.generation,
-            outcome: outcomeOf(exit, failure),
-            tripPolicy: requested === undefined ? failureRate : singleFailure,
-            openFor: openingOf(admission, failure, requested)
-          })
-          .pipe(
-            Effect.orDie,
-            Effect.flatMap((transition) => (transition === undefined ? Effect.void : logTransition(transition)))
-          )
+        const outcome = store.record({
+          key: endpoint,
+          generation: admission.generation,
+          outcome: outcomeOf(exit, failure),
+          tripPolicy: requested === undefined ? failureRate : singleFailure,
+          openFor: openingOf(admission, failure, requested)
+        })
+        const recorded = Effect.matchEffect(outcome, {
+          onFailure: Effect.die,
+          onSuccess: (transition) => (transition === undefined ? Effect.void : logTransition(transition))
+        })
         return requested !== undefined && failure !== undefined && isRateLimit(failure)
           ? Effect.andThen(noteLimit(endpoint, requested), recorded)
           : recorded
@@ -130,6 +132,27 @@ export class CircuitBreakers extends Context.Service<
       return CircuitBreakers.of({ guard, countFailure, health })
     })
   ).pipe(Layer.provide(CircuitBreaker.layerStoreMemory()))
+}
+
+/**
+ * The successes in a row that the breakers have counted. A closed breaker whose counted calls have all succeeded is the
+ * same after another success, so that one is not recorded: nearly every call of a provider that is well.
+ */
+class SuccessStreaks {
+  /** A breaker has another generation after each change of its state. */
+  private readonly streaks = new Map<EndpointId, { readonly generation: number; successes: number }>()
+
+  /** Whether a call that ends is such a success. Otherwise it is to be recorded. */
+  changesNothing(endpoint: EndpointId, { generation, probe }: CircuitBreaker.Admission, exit: CallExit): boolean {
+    if (probe || !Exit.isSuccess(exit)) {
+      this.streaks.delete(endpoint)
+      return false
+    }
+    const streak = this.streaks.get(endpoint)
+    if (streak?.generation === generation) return streak.successes++ >= countedCalls
+    this.streaks.set(endpoint, { generation, successes: 1 })
+    return false
+  }
 }
 
 /** A breaker that opened stays so for a second at least, which bounds these lines. */

@@ -79,7 +79,7 @@ export const callTarget = <A>(
   const { limits, longestCall } = options
   const mayRetry = (failure: Failure) =>
     progress.tries < limits.tries && FailoverRules.mayRetry(failure, hasFallback(), limits)
-  const call = callOnce(options, progress, target)
+  const call = callOnce(options, progress, target, Effect.fail)
   const again = (failure: Failure) => {
     let isFirstRun = true
     // The first run fails as the call did, so that the schedule waits before the second.
@@ -95,17 +95,21 @@ export const callTarget = <A>(
     })
     return isFirst ? within(options, progress, retries) : retries
   }
+  const orAgain = (failure: Failure) =>
+    limits.triesPerTarget > 1 && mayRetry(failure) ? again(failure) : Effect.fail(failure)
   const needsDeadline = isFirst && Duration.isGreaterThan(longestCall, limits.deadline)
-  return Effect.catch(needsDeadline ? within(options, progress, call) : call, (failure) =>
-    failure._tag === "Failure" && limits.triesPerTarget > 1 && mayRetry(failure) ? again(failure) : Effect.fail(failure)
-  )
+  return needsDeadline
+    ? Effect.catchTag(within(options, progress, call), "Failure", orAgain)
+    : callOnce(options, progress, target, orAgain)
 }
 
-const callOnce = <A>(
+/** `whenFailed` goes on after a failure that was noted and is no answer. */
+const callOnce = <A, E>(
   { attempt, clock, counts, refusal, spanned }: FailoverOptions<A>,
   progress: Progress,
-  target: Target
-): Effect.Effect<ProviderAnswer<A>, Failure> =>
+  target: Target,
+  whenFailed: (failure: Failure) => Effect.Effect<ProviderAnswer<A>, E>
+): Effect.Effect<ProviderAnswer<A>, E> =>
   Effect.suspend(() => {
     progress.tries++
     const startedAtNanos = clock.monotonicTimeNanosUnsafe()
@@ -124,7 +128,7 @@ const callOnce = <A>(
         },
         onFailure: (failure) => {
           note(failure)
-          return failure.reason._tag === "Refused" && refusal !== undefined ? answer(refusal) : Effect.fail(failure)
+          return failure.reason._tag === "Refused" && refusal !== undefined ? answer(refusal) : whenFailed(failure)
         }
       }
     )

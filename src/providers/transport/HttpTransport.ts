@@ -12,7 +12,7 @@ import type { Readable } from "node:stream"
 
 import * as NodeHttpClient from "@effect/platform-node/NodeHttpClient"
 import type { Dispatcher } from "@effect/platform-node/Undici"
-import { Context, Duration, Effect, Layer, type Scope } from "effect"
+import { Context, Duration, Effect, Layer, type Scope, identity } from "effect"
 import { SecureRandom } from "effect/crypto"
 
 import type { ProviderAccount } from "../../catalog/Provider.ts"
@@ -77,17 +77,19 @@ const make = Effect.fnUntraced(function* (timeouts: Timeouts) {
   const random = yield* SecureRandom.SecureRandom
   const deadlines = yield* makeDeadlines
 
-  /** `onCall` gets the call when it begins. */
-  const send = (
+  /** `read` takes what is wanted of the answer. `onCall` gets the call when it begins. */
+  const send = <A>(
     exchange: Exchange,
     accept: string,
     options: Pick<ProviderCallOptions, "firstByte" | "framing">,
+    read: (answer: OpenedAnswer) => A,
     onCall?: (call: ProviderCall) => void
-  ): Effect.Effect<OpenedAnswer, Failure> =>
+  ): Effect.Effect<A, Failure> =>
     Effect.flatMapEager(requestOf(exchange, accept, random), (request) =>
-      Effect.callback<OpenedAnswer, Failure>((resume) => {
+      Effect.callback<A, Failure>((answered) => {
         const { failure, wire } = exchange
         const limit = wire.maxAnswerBytes ?? maxAnswerBytes
+        const resume = (answer: Effect.Effect<OpenedAnswer, Failure>) => answered(Effect.mapEager(answer, read))
         const call = new ProviderCall({ deadlines, timeouts, failure, maxAnswerBytes: limit, resume, ...options })
         onCall?.(call)
         dispatcher.dispatch(request, call)
@@ -97,7 +99,7 @@ const make = Effect.fnUntraced(function* (timeouts: Timeouts) {
 
   return HttpTransport.of({
     json: (exchange) =>
-      Effect.map(send(exchange, "application/json", { firstByte: timeouts.firstBytePlain }), (answer) =>
+      send(exchange, "application/json", { firstByte: timeouts.firstBytePlain }, (answer) =>
         answer._tag === "Json" ? answer.body : undefined
       ),
     open: Effect.fnUntraced(function* (exchange) {
@@ -105,7 +107,7 @@ const make = Effect.fnUntraced(function* (timeouts: Timeouts) {
       const framing = { ...framings[exchange.wire.framing ?? "sse"], firstOutput }
       let opened: ProviderCall | undefined
       yield* Effect.addFinalizer(() => opened?.close ?? Effect.void)
-      return yield* send(exchange, framing.media, { firstByte: timeouts.firstByte, framing }, (call) => {
+      return yield* send(exchange, framing.media, { firstByte: timeouts.firstByte, framing }, identity, (call) => {
         opened = call
       })
     })

@@ -38,6 +38,25 @@ describe("CircuitBreakers", () => {
     }).pipe(Effect.provide(CircuitBreakers.layer))
   )
 
+  it.effect("count the last ten calls, however many have succeeded before", () =>
+    Effect.gen(function* () {
+      yield* Effect.repeat(call(), { times: 99 })
+      yield* Effect.repeat(fail(outage), { times: 3 })
+      yield* call()
+      assert.isUndefined(yield* opensIn)
+      yield* fail(outage)
+      assert.strictEqual(yield* opensIn, 5)
+      yield* TestClock.adjust("5 seconds")
+      yield* call()
+      yield* TestClock.adjust("5 seconds")
+      yield* Effect.repeat(call(), { times: 99 })
+      yield* Effect.repeat(fail(outage), { times: 3 })
+      assert.isUndefined(yield* opensIn)
+      yield* fail(outage)
+      assert.strictEqual(yield* opensIn, 5)
+    }).pipe(Effect.provide(CircuitBreakers.layer))
+  )
+
   it.effect("are logged when they open and when they close", () =>
     Effect.gen(function* () {
       const lines: Array<unknown> = []
