@@ -7,13 +7,14 @@
  */
 import { hash } from "node:crypto"
 
-import { Clock, Context, Duration, Effect, Layer, Option } from "effect"
+import { Cause, Clock, Context, Duration, Effect, Fiber, Layer, Option } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 
 import { type ModelId, modelId, type OrganizationId } from "../domain/Ids.ts"
 import { describeFault } from "../observability/ErrorDescription.ts"
 import { deleteExpired } from "../sql/Expiry.ts"
 import { timestamp } from "../sql/Timestamp.ts"
+import { type Deadline, makeDeadlines } from "../timing/Deadlines.ts"
 
 /** A session of one organization. Two organizations may use the same session id. */
 export interface Session {
@@ -109,6 +110,7 @@ export class SessionPins extends Context.Service<
         every: sweepInterval
       })
 
+      const orElse = yield* makeOrElse
       return SessionPins.of({
         use: (session) => orElse(renew(session), Option.none()),
         pin: (session, model) => orElse(write(session, model, null), model),
@@ -138,14 +140,37 @@ const expiryFrom = (nowMillis: number) => timestamp(nowMillis + Duration.toMilli
 
 const hashOf = ({ session }: Session): Uint8Array => hash("sha256", session, "buffer")
 
-/** `fallback` when the database fails or takes longer than `timeout`. */
-const orElse = <A>(effect: Effect.Effect<A, SqlError.SqlError>, fallback: A): Effect.Effect<A> =>
-  effect.pipe(
-    Effect.timeout(timeout),
-    Effect.catch((error) =>
+/**
+ * Yields a function that gives `fallback` when the database fails or takes longer than `timeout`. `Effect.timeout`
+ * takes two fibers, one of them to sleep. Here the statement has one, and the deadlines of all share a timer.
+ */
+const makeOrElse = Effect.gen(function* () {
+  const deadlines = yield* makeDeadlines
+  const fork = Effect.runForkWith(yield* Effect.context<never>())
+
+  const answered = <A>(statement: Effect.Effect<A, SqlError.SqlError>) =>
+    Effect.callback<A, SqlError.SqlError | Cause.TimeoutError>((resume) => {
+      const fiber = fork(statement)
+      const deadline: Deadline = {
+        expiresAtMillis: deadlines.nowMillis() + Duration.toMillis(timeout),
+        expire: () => {
+          resume(Effect.fail(new Cause.TimeoutError("The database took too long")))
+          fiber.interruptUnsafe()
+        }
+      }
+      deadlines.watch(deadline)
+      fiber.addObserver((exit) => {
+        deadlines.forget(deadline)
+        resume(exit)
+      })
+      return Fiber.interrupt(fiber)
+    })
+
+  return <A>(statement: Effect.Effect<A, SqlError.SqlError>, fallback: A): Effect.Effect<A> =>
+    Effect.catch(answered(statement), (error) =>
       Effect.logWarning("A session pin could not be read or written").pipe(
         Effect.annotateLogs({ cause: describeFault(error) }),
         Effect.as(fallback)
       )
     )
-  )
+})

@@ -25,7 +25,7 @@ const arrows: Record<string, ReadonlyArray<string>> = {
   api: ["domain"],
   catalog: ["domain", "observability"],
   access: storing,
-  routing: storing,
+  routing: [...storing, "timing"],
   ledger: storing,
   receipts: storing,
   idempotency: storing,
