@@ -98,6 +98,8 @@ export interface Tool extends Cacheable {
   readonly description?: string
   /** The JSON Schema of the arguments. */
   readonly parameters: { readonly [key: string]: unknown }
+  /** Whether the arguments must conform to that schema, in OpenAI's sense. */
+  readonly strict?: boolean
 }
 
 /** Whether and which tool the model has to call; the object form forces the named tool. */

@@ -107,6 +107,17 @@ describeGateway("A request for a response", (it) => {
     })
   )
 
+  it.effect("has strict tools where the provider enforces them, and names them elsewhere", () =>
+    Effect.gen(function* () {
+      const strict = tools.map((tool) => ({ ...tool, strict: true }))
+      const openai = yield* post({ model: "gpt-5.2", input: "Hello", tools: strict })
+      assert.isNull(openai.headers.get("x-svc-adjusted"))
+      assert.deepStrictEqual(openai.at("tools"), strict)
+      const anthropic = yield* post({ model: "claude-sonnet-5", input: "Hello", tools: strict })
+      assert.strictEqual(anthropic.headers.get("x-svc-adjusted"), "tools.strict=omitted")
+    })
+  )
+
   it.effect("is routed where no model is named", () =>
     Effect.gen(function* () {
       for (const model of ["svc-auto", null, undefined]) {

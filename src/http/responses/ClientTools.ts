@@ -54,7 +54,8 @@ export const clientToolsOf = (tools: ReadonlyArray<ClientToolDefinition>): Clien
     const own = tool.type === "function" ? (tool.description ?? "") : customDescription(tool)
     const description = [introduction ?? "", own].filter((text) => text !== "").join("\n\n")
     const parameters = tool.type === "function" ? (tool.parameters ?? noParameters) : inputParameter
-    functions.push({ name, parameters, ...(description !== "" && { description }) })
+    const strict = tool.type === "function" && tool.strict === true
+    functions.push({ name, parameters, ...(description !== "" && { description }), ...(strict && { strict }) })
     if (tool.type === "custom" && tool.format?.type === "grammar") adjusted.push("tools.format=description")
   }
   for (const tool of tools) {

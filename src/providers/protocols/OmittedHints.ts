@@ -1,11 +1,13 @@
 /**
- * Hints that an endpoint does not get: where a prompt should be cached and for how long, and how closely an image
- * should be looked at. Without them an answer may cost more, or see less, so they are named like other parameters.
+ * Hints that an endpoint does not get: where a prompt should be cached and for how long, how closely an image should be
+ * looked at, and that arguments must conform to their schema. Without them an answer may cost more, see less or be less
+ * strict, so they are named like other parameters.
  */
 import type { ProtocolName } from "../../catalog/Model.ts"
 import type { Cacheable, ChatRequest } from "../../domain/Conversation.ts"
 import { modelFamilyOf } from "./bedrock-converse/ModelFamilies.ts"
 import { takesBreakpoints } from "./openai-responses/Content.ts"
+import { takesStrictTools } from "./openai-responses/Request.ts"
 import type { WireCall } from "./Protocol.ts"
 import { type Dialect, dialects } from "./shared/Dialects.ts"
 import { markedIn, withMarksOnTexts } from "./shared/request/CacheBreakpoints.ts"
@@ -19,13 +21,17 @@ export const omittedHints = (protocol: ProtocolName, wire: WireCall): ReadonlyAr
   const omitted: ReadonlyArray<readonly [name: string, isOmitted: boolean]> = [
     ["prompt_cache_key", request.promptCacheKey !== undefined && !(dialect && promptCacheKey(wire, dialect))],
     ["prompt_cache_retention", request.promptCacheRetention !== undefined && !takesRetention(protocol, wire, dialect)],
-    ["image_url.detail", !copiesOpenAi && asksForDetail(request)]
+    ["image_url.detail", !copiesOpenAi && asksForDetail(request)],
+    ["tools.strict", request.tools.some(({ strict }) => strict) && !enforcesTools(protocol, wire)]
   ]
   return [
     ...omitted.flatMap(([name, isOmitted]) => (isOmitted ? [`${name}=omitted`] : [])),
     ...cacheHints(protocol, wire)
   ]
 }
+
+const enforcesTools = (protocol: ProtocolName, wire: WireCall): boolean =>
+  protocol === "openai-responses" && takesStrictTools(wire)
 
 const takesRetention = (protocol: ProtocolName, wire: WireCall, dialect: Dialect | undefined): boolean =>
   dialect !== undefined &&

@@ -45,6 +45,7 @@ const parameters: ReadonlyArray<readonly [name: string, parts: Partial<ChatReque
   ["frequency_penalty", { frequencyPenalty: 0.25 }, /"(?:frequency_penalty|frequencyPenalty)":0\.25\b/],
   ["presence_penalty", { presencePenalty: -0.25 }, /"(?:presence_penalty|presencePenalty)":-0\.25\b/],
   ["prompt_cache_key", { promptCacheKey: "key-1" }, /"prompt_cache_key":"key-1"/],
+  ["tools.strict", { tools: [{ name: "f", parameters: { type: "object" }, strict: true }] }, /"strict":true/],
   ["max_completion_tokens", { maxOutputTokens: 9 }, /"(?:max_\w*tokens|max\w*Tokens)":9\b/]
 ]
 

@@ -41,7 +41,7 @@ export interface ResponsesTool {
   /** JSON Schema. */
   readonly parameters: JsonObject
   /** Always sent: without it some models read schemas as strict, and refuse loose ones. */
-  readonly strict: false
+  readonly strict: boolean
 }
 
 /** `json_object` is refused unless the word JSON occurs in the input. */

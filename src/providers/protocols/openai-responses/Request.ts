@@ -37,7 +37,7 @@ const bodyOf = (call: WireCall, dialect: Dialect, thinking: Thinking): RequestBo
   return {
     model: call.upstream,
     store: false,
-    ...tools(request),
+    ...tools(call),
     input: inputOf(call),
     text: textFormat(request),
     max_output_tokens: outputLimitOf(call),
@@ -57,16 +57,23 @@ type Members<Name extends keyof RequestBody> = Pick<RequestBody, Name>
 /** The API knows no stop sequences, so the gateway cuts the answer at all of them. */
 export const localStops = ({ request }: WireCall): ReadonlyArray<string> => onlyLocalStops(request.stop).local
 
-const tools = (request: ChatRequest): Members<"tools" | "tool_choice" | "parallel_tool_calls"> => {
+/** The servers that are known to read `strict` of a tool as OpenAI means it. */
+const enforcesTools: ReadonlySet<DialectName> = new Set(["openai", "azure"])
+
+/** Whether the server makes the arguments of strict tools conform to their schemas. */
+export const takesStrictTools = ({ dialect }: WireCall): boolean => enforcesTools.has(dialect)
+
+const tools = (call: WireCall): Members<"tools" | "tool_choice" | "parallel_tool_calls"> => {
+  const { request } = call
   const hasTools = request.tools.length > 0
   return {
     tools: hasTools
-      ? request.tools.map(({ description, name, parameters }) => ({
+      ? request.tools.map(({ description, name, parameters, strict = false }) => ({
           type: "function",
           name,
           description,
           parameters,
-          strict: false
+          strict: strict && takesStrictTools(call)
         }))
       : undefined,
     tool_choice: hasTools ? toolChoice(request) : undefined,
