@@ -4,7 +4,7 @@
  * so that reasoning which got lost or out of order on the way shows here, for every protocol of providers.
  */
 import { assert } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Result } from "effect"
 import type OpenAI from "openai"
 
 import { chatProtocolNames } from "../../src/catalog/Model.ts"
@@ -76,11 +76,14 @@ const firstTurns = Effect.fnUntraced(function* (model: string, stream: boolean) 
 /** A text of the same length and alphabet, because what does not look like a signature is not sent at all. */
 const altered = (text: string): string => (text.startsWith("x") ? "y" : "x") + text.slice(1)
 
+/** The blocks of a reasoning item. */
+const blocksOf = (item: Json | undefined) =>
+  Result.getOrThrow(decodedDetails([String(item?.["encrypted_content"] ?? "")]))[0] ?? []
+
 /** With one letter changed of everything that the model signed, or of the text where nothing is signed. */
 const forgedItem = (item: Json): Json => {
   if (item["type"] !== "reasoning") return item
-  const details = decodedDetails(String(item["encrypted_content"] ?? "")) ?? []
-  const changed = details.map((detail) => {
+  const changed = blocksOf(item).map((detail) => {
     const sealed = ["summary", "data", detail["signature"] === undefined ? "text" : "signature"]
     return {
       ...detail,
@@ -138,7 +141,7 @@ describeGateway(
         const model = firstOf("anthropic-messages")
         const input = yield* firstTurns(model, false)
         const item = itemsOf(input, "reasoning")[0]
-        const details = decodedDetails(String(item?.["encrypted_content"])) ?? []
+        const details = blocksOf(item)
         const chat = yield* gateway.chat({
           model,
           reasoning_effort: "high",

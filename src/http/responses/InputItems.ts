@@ -12,7 +12,6 @@ import type {
   ToolCall
 } from "../../domain/Conversation.ts"
 import { customArguments, functionName } from "./ClientTools.ts"
-import { decodedDetails } from "./ReasoningEnvelope.ts"
 
 type Item<Type extends string> = Extract<ResponsesInputItem, { readonly type: Type }>
 type MessageItem = Extract<ResponsesInputItem, { readonly role: string }>
@@ -21,8 +20,14 @@ type MessageItem = Extract<ResponsesInputItem, { readonly role: string }>
 const textSeparator = "\n"
 const reasoningSeparator = "\n\n"
 
-/** The messages that the items make. Blocks of reasoning that cannot be read have been refused before. */
-export const messagesOfItems = (items: ReadonlyArray<ResponsesInputItem>): ReadonlyArray<Message> => {
+/** The blocks of each reasoning item. */
+export type ReasoningBlocks = ReadonlyMap<ResponsesInputItem, ReadonlyArray<ReasoningDetail>>
+
+/** The messages that the items make. */
+export const messagesOfItems = (
+  items: ReadonlyArray<ResponsesInputItem>,
+  blocks: ReasoningBlocks
+): ReadonlyArray<Message> => {
   const messages: Array<Message> = []
   let answer: AnswerBuilder | undefined
   const endAnswer = (): void => {
@@ -32,7 +37,7 @@ export const messagesOfItems = (items: ReadonlyArray<ResponsesInputItem>): Reado
   for (const item of items) {
     if (isAnswerItem(item)) {
       if (answer?.endsBefore(item)) endAnswer()
-      answer ??= new AnswerBuilder()
+      answer ??= new AnswerBuilder(blocks)
       answer.append(item)
     } else {
       endAnswer()
@@ -62,9 +67,14 @@ class AnswerBuilder {
   private readonly texts: Array<string> = []
   private readonly refusals: Array<string> = []
   private readonly thoughts: Array<string> = []
+  private readonly blocks: ReasoningBlocks
   private readonly toolCalls: Array<ToolCall> = []
   private readonly details: Array<ReasoningDetail> = []
   private endsWithMessage = false
+
+  constructor(blocks: ReasoningBlocks) {
+    this.blocks = blocks
+  }
 
   /** No model answers with two messages in a row: they are two answers. */
   endsBefore(item: AnswerItem): boolean {
@@ -82,12 +92,12 @@ class AnswerBuilder {
     if (typeof content === "string") return void (content !== "" && this.texts.push(content))
     const texts = content.flatMap((part) => (part.type === "refusal" ? [] : [part.text]))
     if (texts.join("") !== "") this.texts.push(texts.join(textSeparator))
-    this.refusals.push(...content.flatMap((part) => (part.type === "refusal" ? [part.refusal] : [])))
+    for (const part of content) if (part.type === "refusal") this.refusals.push(part.refusal)
   }
 
-  private appendReasoning({ content, encrypted_content, summary }: Item<"reasoning">): void {
-    this.thoughts.push(...[...(content ?? []), ...(summary ?? [])].map(({ text }) => text))
-    this.details.push(...(decodedDetails(encrypted_content ?? "") ?? []))
+  private appendReasoning(item: Item<"reasoning">): void {
+    for (const { text } of [...(item.content ?? []), ...(item.summary ?? [])]) this.thoughts.push(text)
+    for (const detail of this.blocks.get(item) ?? []) this.details.push(detail)
   }
 
   message(): AssistantMessage {

@@ -6,31 +6,38 @@
 import { Result } from "effect"
 
 import type { ReasoningDetail } from "../../domain/Conversation.ts"
+import { parseJsonBody } from "../edge/JsonBody.ts"
 
 /** The version stands first, so that a later form can be told from this one. */
 const prefix = "tg1."
-
-/** In characters; the reasoning of one item takes some thousands. */
-const maxLength = 4_194_304
-/** Models make a handful in one item. */
-const maxDetails = 1_000
 
 /** `null` for an item without blocks: nothing of it can be sent back to its model. */
 export const encodedDetails = (details: ReadonlyArray<ReasoningDetail>): string | null =>
   details.length === 0 ? null : prefix + Buffer.from(JSON.stringify(details)).toString("base64url")
 
 /**
- * The blocks of a reasoning item. Content that another server encrypted has none, because only that server can read it;
- * `undefined` for content that begins like ours and is not.
+ * The blocks of all reasoning items of a request, item by item. Content that another server encrypted has none, because
+ * only that server can read it. Fails with the number of an item whose content begins like ours and is not, or of the
+ * first one where all of them together hold more than a body may.
  */
-export const decodedDetails = (content: string): ReadonlyArray<ReasoningDetail> | undefined => {
-  if (!content.startsWith(prefix)) return []
-  if (content.length > maxLength) return undefined
-  const text = Buffer.from(content.slice(prefix.length), "base64url").toString()
-  const parsed = Result.getOrUndefined(Result.try((): unknown => JSON.parse(text)))
-  if (!Array.isArray(parsed) || parsed.length > maxDetails) return undefined
-  return parsed.every(isDetail) ? parsed : undefined
+export const decodedDetails = (
+  contents: ReadonlyArray<string>
+): Result.Result<ReadonlyArray<ReadonlyArray<ReasoningDetail>>, number> => {
+  // They are parsed together, so that they share the limits of one body.
+  const found = blocksIn(`[${contents.map(jsonIn).join(",")}]`, contents.length)
+  if (found !== undefined) return Result.succeed(found)
+  const bad = contents.findIndex((content) => blocksIn(`[${jsonIn(content)}]`, 1) === undefined)
+  return Result.fail(Math.max(bad, 0))
 }
 
-const isDetail = (value: unknown): value is ReasoningDetail =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+const jsonIn = (content: string): string =>
+  content.startsWith(prefix) ? Buffer.from(content.slice(prefix.length), "base64url").toString() : "[]"
+
+const blocksIn = (json: string, count: number): ReadonlyArray<ReadonlyArray<ReasoningDetail>> | undefined => {
+  const items = Result.getOrUndefined(parseJsonBody(json))
+  return Array.isArray(items) && items.length === count && items.every(isList) ? items : undefined
+}
+
+const isList = (value: unknown): value is ReadonlyArray<ReasoningDetail> =>
+  Array.isArray(value) &&
+  value.every((detail) => typeof detail === "object" && detail !== null && !Array.isArray(detail))

@@ -13,6 +13,7 @@ import { badCallName, badContext } from "../completion/ContextChecks.ts"
 import { parseJsonObject } from "../edge/JsonBody.ts"
 import { firstIssue } from "../edge/SchemaIssues.ts"
 import { type ClientTools, clientToolsOf, functionName } from "./ClientTools.ts"
+import type { ReasoningBlocks } from "./InputItems.ts"
 import { decodedDetails } from "./ReasoningEnvelope.ts"
 import { type ResponsesAsked, responsesAsked } from "./ResponsesAsked.ts"
 import { allowedNames, responsesInputOf } from "./ResponsesInput.ts"
@@ -49,10 +50,12 @@ const check = (fields: JsonObject, context: RequestContext): Result.Result<ReadB
   }
   const wire = decoded.value
   const tools = clientToolsOf(wire.tools ?? [])
-  const inconsistent = badItems(wire.input) ?? badTools(wire, tools)
+  const blocks = reasoningBlocks(wire.input)
+  const inconsistent =
+    badItems(wire.input) ?? (Result.isFailure(blocks) ? blocks.failure : undefined) ?? badTools(wire, tools)
   if (inconsistent !== undefined) return Result.fail(InvalidRequest.of(inconsistent))
   if (!modelIsText) return Result.fail(InvalidModel.of("model must be the id of a model, as text"))
-  const input = responsesInputOf(wire, tools, context)
+  const input = responsesInputOf(wire, { tools, blocks: Result.getOrElse(blocks, () => noBlocks) }, context)
   const ignored = [...leftOut.map(({ type }) => `tools.${type}=omitted`), ...(input.ignored ?? [])]
   return Result.succeed({
     input: ignored.length === 0 ? input : { ...input, ignored },
@@ -62,7 +65,24 @@ const check = (fields: JsonObject, context: RequestContext): Result.Result<ReadB
 
 const decode = Schema.decodeUnknownExit(Wire)
 
-/** The output of a call must come after the call, and reasoning must be as the gateway wrote it. */
+const noBlocks: ReasoningBlocks = new Map()
+
+/** The blocks of the reasoning items, which must be as the gateway wrote them; else what is wrong. */
+const reasoningBlocks = (input: Wire["input"]): Result.Result<ReasoningBlocks, string> => {
+  if (typeof input === "string") return Result.succeed(noBlocks)
+  const items = input.filter((item) => !("role" in item) && item.type === "reasoning")
+  if (items.length === 0) return Result.succeed(noBlocks)
+  const contents = items.map((item) => ("encrypted_content" in item ? (item.encrypted_content ?? "") : ""))
+  return Result.mapBoth(decodedDetails(contents), {
+    onSuccess: (blocks) => new Map(items.map((item, index) => [item, blocks[index] ?? []])),
+    onFailure: (bad) => {
+      const index = input.findIndex((item) => item === items[bad])
+      return `input[${index}].encrypted_content: must be as it was in the answer, or left out`
+    }
+  })
+}
+
+/** The output of a call must come after the call. */
 const badItems = (input: Wire["input"]): string | undefined => {
   if (typeof input === "string") return undefined
   const called = new Set<string>()
@@ -76,9 +96,7 @@ const badItems = (input: Wire["input"]): string | undefined => {
 const badItem = (item: Exclude<ResponsesInputItem, { readonly role: string }>, called: Set<string>) => {
   switch (item.type) {
     case "reasoning":
-      return decodedDetails(item.encrypted_content ?? "") === undefined
-        ? "encrypted_content: must be as it was in the answer, or left out"
-        : undefined
+      return undefined
     case "function_call":
     case "custom_tool_call":
       called.add(item.call_id)

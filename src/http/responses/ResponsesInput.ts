@@ -9,14 +9,22 @@ import type { ChatInput } from "../../gateway/ChatCall.ts"
 import { endUserIn, present } from "../chat/ChatInputFromWire.ts"
 import type { RequestContext } from "../completion/ClientProtocol.ts"
 import type { ClientTools } from "./ClientTools.ts"
-import { messagesOfItems } from "./InputItems.ts"
+import { messagesOfItems, type ReasoningBlocks } from "./InputItems.ts"
 
 /** Translates a body that the schema has accepted. */
-export const responsesInputOf = (wire: Wire, tools: ClientTools, context: RequestContext): ChatInput => {
+export const responsesInputOf = (
+  wire: Wire,
+  parts: { readonly tools: ClientTools; readonly blocks: ReasoningBlocks },
+  context: RequestContext
+): ChatInput => {
+  const { blocks, tools } = parts
   const ignored = [...tools.adjusted, ...verbosityAdjustment(wire)]
   return {
     model: wire.model === context.autoModel ? undefined : (wire.model ?? undefined),
-    request: toRequest(wire, tools, context.sessionHeader),
+    request: {
+      ...toRequest(wire, tools, context.sessionHeader),
+      messages: [...instructionsOf(wire), ...conversationOf(wire.input, blocks)]
+    },
     reasoning: toReasoning(wire.reasoning),
     stream: wire.stream ?? false,
     callName: wire.metadata?.["call_name"] ?? undefined,
@@ -25,8 +33,11 @@ export const responsesInputOf = (wire: Wire, tools: ClientTools, context: Reques
   }
 }
 
-const toRequest = (wire: Wire, tools: ClientTools, sessionHeader: string | undefined): ChatInput["request"] => ({
-  messages: [...instructionsOf(wire), ...conversationOf(wire.input)],
+const toRequest = (
+  wire: Wire,
+  tools: ClientTools,
+  sessionHeader: string | undefined
+): Omit<ChatInput["request"], "messages"> => ({
   tools: allowedTools(wire, tools),
   toolChoice: toToolChoice(wire.tool_choice),
   parallelToolCalls: wire.parallel_tool_calls ?? true,
@@ -46,10 +57,10 @@ const toRequest = (wire: Wire, tools: ClientTools, sessionHeader: string | undef
 const instructionsOf = ({ instructions }: Wire): ReadonlyArray<Message> =>
   instructions ? [{ role: "system", content: [{ type: "text", text: instructions }] }] : []
 
-const conversationOf = (input: Wire["input"]): ReadonlyArray<Message> =>
+const conversationOf = (input: Wire["input"], blocks: ReasoningBlocks): ReadonlyArray<Message> =>
   typeof input === "string"
     ? [{ role: "user", content: input === "" ? [] : [{ type: "text", text: input }] }]
-    : messagesOfItems(input)
+    : messagesOfItems(input, blocks)
 
 type AllowedTools = Extract<NonNullable<Wire["tool_choice"]>, { readonly type: "allowed_tools" }>
 

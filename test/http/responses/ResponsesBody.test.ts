@@ -227,6 +227,14 @@ describe("The input of a response", () => {
     )
   })
 
+  it("may have very many parts", () => {
+    const many = <A>(part: A) => Array.from({ length: 120_000 }, () => part)
+    const [message] = messages({ role: "assistant", content: many({ type: "refusal", refusal: "n" }) })
+    assert.strictEqual(message?.role === "assistant" && message.refusal?.length, 239_999)
+    const [reasoning] = messages({ type: "reasoning", summary: many({ type: "summary_text", text: "s" }) })
+    assert.strictEqual(reasoning?.role === "assistant" && reasoning.reasoning?.length, 359_998)
+  })
+
   it("keeps two answers in a row apart", () => {
     const said = (content: string) => ({ role: "assistant", content })
     assert.strictEqual(messages(said("a"), said("b")).length, 2)
@@ -237,9 +245,14 @@ describe("The input of a response", () => {
     const item = (encrypted_content: unknown) => ({ type: "reasoning", summary: [], encrypted_content })
     const [message] = messages(item("gAAAAABn"), { role: "assistant", content: "a" })
     assert.deepStrictEqual(message, { role: "assistant", content: text("a"), ...answer } as unknown)
-    const [code, reason] = refuses({ input: [item("tg1.AAAA")] })
-    assert.strictEqual(code, "invalid_request")
-    assert.match(reason, /^input\[0\]\.encrypted_content/)
+    const content = (json: string) => `tg1.${Buffer.from(json).toString("base64url")}`
+    const good = item(content('[{"type":"reasoning.encrypted","data":"d"}]'))
+    const bombs = [`${"[".repeat(500)}${"]".repeat(500)}`, `[${"{},".repeat(250_000)}{}]`]
+    for (const bad of ["tg1.AAAA", content("{}"), content("[1]"), content("[],[]"), ...bombs.map(content)]) {
+      const [code, reason] = refuses({ input: [good, { role: "user", content: "hi" }, item(bad)] })
+      assert.strictEqual(code, "invalid_request")
+      assert.match(reason, /^input\[2\]\.encrypted_content/)
+    }
   })
 })
 
