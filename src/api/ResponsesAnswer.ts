@@ -10,11 +10,14 @@ import { JsonRecord } from "./ChatMessages.ts"
 
 const ItemStatus = Schema.Literals(["in_progress", "completed", "incomplete"])
 
+/** A list that published clients require and that is always empty. */
+export const AlwaysEmpty = Schema.Array(Schema.Never).check(Schema.isMaxLength(0))
+
 export const OutputTextPart = Schema.Struct({
   type: Schema.Literal("output_text"),
   text: Schema.String,
-  annotations: Schema.Array(JsonRecord),
-  logprobs: Schema.Array(JsonRecord)
+  annotations: AlwaysEmpty,
+  logprobs: AlwaysEmpty
 })
 export const RefusalPart = Schema.Struct({ type: Schema.Literal("refusal"), refusal: Schema.String })
 export const SummaryPart = Schema.Struct({ type: Schema.Literal("summary_text"), text: Schema.String })

@@ -5,8 +5,14 @@
  */
 import { Schema } from "effect"
 
-import { JsonRecord } from "./ChatMessages.ts"
-import { MessagePart, ReasoningTextPart, ResponsesObject, ResponsesOutputItem, SummaryPart } from "./ResponsesAnswer.ts"
+import {
+  MessagePart,
+  AlwaysEmpty,
+  ReasoningTextPart,
+  ResponsesObject,
+  ResponsesOutputItem,
+  SummaryPart
+} from "./ResponsesAnswer.ts"
 
 const event = <const Type extends string, Fields extends Schema.Struct.Fields>(type: Type, fields: Fields) =>
   Schema.Struct({ type: Schema.Literal(type), sequence_number: Schema.Int, ...fields })
@@ -14,7 +20,7 @@ const event = <const Type extends string, Fields extends Schema.Struct.Fields>(t
 const item = { item_id: Schema.String, output_index: Schema.Int }
 const part = { ...item, content_index: Schema.Int }
 const summary = { ...item, summary_index: Schema.Int }
-const logprobs = { logprobs: Schema.Array(JsonRecord) }
+const logprobs = { logprobs: AlwaysEmpty }
 
 export const ResponsesEvent = Schema.Union([
   event("response.created", { response: ResponsesObject }),
