@@ -25,12 +25,11 @@ import * as Errors from "./Errors.ts"
 import { transcriptionAnswers, transcriptionEvents, transcriptionForms, transcripts } from "./examples/AudioExamples.ts"
 import { chatAnswers, chatChunks, chatRequests } from "./examples/ChatExamples.ts"
 import { receipts } from "./examples/GenerationExamples.ts"
-import { modelCards, modelLists } from "./examples/ModelExamples.ts"
 import { Generation } from "./Generation.ts"
 import { Liveness, NotReady, Readiness } from "./Health.ts"
 import { MessagesRoutes } from "./MessagesRoutes.ts"
 import { MetricRoutes } from "./MetricRoutes.ts"
-import { ModelCard, ModelList } from "./Models.ts"
+import { ModelRoutes } from "./ModelRoutes.ts"
 import { documented } from "./OperationDocs.ts"
 import { ChatHeaders, IdempotencyHeaders } from "./RequestHeaders.ts"
 import { RequestValidation, strictBodies } from "./RequestRules.ts"
@@ -142,39 +141,6 @@ const Audio = HttpApiGroup.make("audio")
   .middleware(Authorization)
   .annotateMerge(OpenApi.annotations({ title: "Audio", description: "Speech to text." }))
 
-const modelNotFound = "There is no such model; see /v1/models"
-
-const Models = HttpApiGroup.make("models")
-  .add(
-    HttpApiEndpoint.get("list", "/v1/models", { success: ModelList }).annotateMerge(
-      documented({
-        summary: "List the models",
-        description:
-          "What can be called, with prices, limits and capabilities. `output_modalities` tells models for chats from " +
-          "models for transcription and for embeddings.",
-        openaiMethod: "models.list",
-        answers: { "application/json": modelLists }
-      })
-    ),
-    HttpApiEndpoint.get("get", "/v1/models/:id", {
-      params: {
-        id: Schema.String.annotate({ description: "An id from the list of models.", examples: ["gpt-5-mini"] })
-      },
-      success: ModelCard,
-      error: Errors.NotFound
-    }).annotateMerge(
-      documented({
-        summary: "Retrieve a model",
-        description: "The entry of one model in the list.",
-        openaiMethod: "models.retrieve",
-        answers: { "application/json": modelCards },
-        errors: { not_found: modelNotFound }
-      })
-    )
-  )
-  .middleware(Authorization)
-  .annotateMerge(OpenApi.annotations({ title: "Models", description: "The catalog that this gateway serves." }))
-
 const Generations = HttpApiGroup.make("generations")
   .add(
     HttpApiEndpoint.get("get", "/v1/generations/:id", {
@@ -236,8 +202,8 @@ export const documentPaths = {
 
 /** What HttpApi calls the handlers of. The other groups, which get nearly all requests, are routed past it. */
 export class HandledApi extends HttpApi.make("tollgate")
-  .add(MessagesRoutes.middleware(Authorization), Audio, EmbeddingRoutes.middleware(Authorization), Models)
-  .add(Generations, Account, Health, MetricRoutes, CatalogRoutes) {}
+  .add(MessagesRoutes.middleware(Authorization), Audio, EmbeddingRoutes.middleware(Authorization))
+  .add(ModelRoutes.middleware(Authorization), Generations, Account, Health, MetricRoutes, CatalogRoutes) {}
 
 /** The endpoints of clients and of probes, and those of operators that only a running gateway can answer. */
 export class Api extends HttpApi.make("tollgate")

@@ -48,6 +48,8 @@ export const MessagesRoutes = HttpApiGroup.make("messages")
         description:
           "Answers a conversation in the form of Anthropic's Messages API, with every model of the catalog. " +
           `${errorShape} Members that go to no model are named in \`x-svc-adjusted\`.`,
+        isMessages: true,
+        streamEnd: null,
         requests: messageRequests,
         answers: { "application/json": messageAnswers, "text/event-stream": messageEvents },
         headers: {
@@ -64,6 +66,7 @@ export const MessagesRoutes = HttpApiGroup.make("messages")
       documented({
         summary: "Count the tokens of a message",
         description: `Estimates the tokens of a prompt. It asks no provider and costs nothing. ${errorShape}`,
+        isMessages: true,
         requests: tokenRequests,
         answers: { "application/json": messageTokens }
       })

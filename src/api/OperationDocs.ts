@@ -28,6 +28,8 @@ export interface OperationDocs {
   readonly headers?: { readonly [name: string]: string }
   /** The last `data:` line of a stream, after its events. `[DONE]` by default; null where there is none. */
   readonly streamEnd?: string | null
+  /** Whether errors have Anthropic's shape. */
+  readonly isMessages?: boolean
   /** The method of the `openai` packages that makes this call, such as `models.list`. */
   readonly openaiMethod?: string
 }
@@ -39,6 +41,8 @@ type Content = { [contentType: string]: JsonTree }
 export const openaiMethodKey = "x-openai-method"
 /** Error messages for this operation, by code. They are made into examples, and are not published themselves. */
 export const errorMessagesKey = "x-error-messages"
+/** The schema of our errors, beside that of errors in Anthropic's shape which have their codes. It is not published. */
+export const ownErrorsKey = "x-own-errors"
 /** The last `data:` line of a stream of events. */
 export const streamEndKey = "x-stream-end"
 
@@ -54,6 +58,29 @@ const withExamples = (
         ...media,
         ...(examples[type] && { examples: examples[type] }),
         ...(type === "text/event-stream" && streamEnd !== null && { [streamEndKey]: streamEnd })
+      }
+    ])
+  )
+
+interface Answered {
+  readonly content?: Content
+}
+
+const messageError = { $ref: "#/components/schemas/MessageError" }
+
+/** The responses with the schema of errors in Anthropic's shape. */
+const withMessageErrors = (responses: { readonly [status: string]: Answered }) =>
+  Object.fromEntries(
+    Object.entries(responses).map(([status, response]) => [
+      status,
+      {
+        ...response,
+        content: Object.fromEntries(
+          Object.entries(response.content ?? {}).map(([type, { schema, ...media }]) => [
+            type,
+            { ...media, schema: messageError, [ownErrorsKey]: schema }
+          ])
+        )
       }
     ])
   )
@@ -84,7 +111,7 @@ export const documented = (docs: OperationDocs) =>
             ...(docs.headers && { headers: describedHeaders(docs.headers) }),
             content: withExamples(success.content, docs.answers, docs.streamEnd)
           },
-          ...others
+          ...(docs.isMessages === true ? withMessageErrors(others) : others)
         }
       }
     }

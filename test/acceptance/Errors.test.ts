@@ -265,6 +265,7 @@ describeWithFakeProvider("Errors", (it) => {
         ["POST", "/v1/responses/compact", /stores no responses/],
         ["POST", "/messages", /POST \/v1\/messages.*base URL/],
         ["POST", "/anthropic/messages", /POST \/v1\/messages/],
+        ["POST", "/v1/complete", /POST \/v1\/chat\/completions/],
         ["POST", "/v1beta/models/gemini-2.5-pro:streamGenerateContent", /POST \/v1\/chat\/completions/],
         ["POST", "/api/chat", /POST \/v1\/chat\/completions/],
         ["POST", "/v1/audio/translations", /POST \/v1\/audio\/transcriptions/],

@@ -41,7 +41,7 @@ const samples = (generation: string): ReadonlyArray<Sample> => {
   })
 }
 
-const isAnswer = /\bobject"?'?[:=] ?["']|The sandbox heard/
+const isAnswer = /\bobject"?'?[:=] ?["']|\b(?:cost|input_tokens)"?'?[:=] ?\d|The sandbox heard/
 
 /** Fails unless the program ends well and prints an answer. */
 const assertAnswers = (name: string, { code, output }: { readonly code: number | null; readonly output: string }) => {

@@ -9,6 +9,7 @@ import { HttpApiBuilder } from "effect/http-api"
 
 import { Api, CurrentCaller } from "../../api/Api.ts"
 import { NotFound } from "../../api/Errors.ts"
+import type { MessagesModel } from "../../api/MessagesModels.ts"
 import type { ModelCard, ModelFacts } from "../../api/Models.ts"
 import { Catalog } from "../../catalog/Catalog.ts"
 import type { Endpoint, Model } from "../../catalog/Model.ts"
@@ -16,6 +17,7 @@ import { makeOffers, type Offer } from "../../catalog/Offer.ts"
 import type { Price, Rates } from "../../catalog/Price.ts"
 import { type Picodollars, picodollars, toUsd } from "../../domain/Money.ts"
 import { efforts } from "../../domain/Reasoning.ts"
+import { messagesModelOf, messagesModelPage } from "./MessagesModelPages.ts"
 
 export const modelHandlersLayer = (options: { readonly serviceName: string }) =>
   HttpApiBuilder.group(Api, "models", (handlers) =>
@@ -32,14 +34,21 @@ export const modelHandlersLayer = (options: { readonly serviceName: string }) =>
         return cards
       })
       return handlers
-        .handleRaw("list", () =>
-          Effect.map(cardsFor, (cards) => HttpServerResponse.jsonUnsafe({ object: "list", data: [...cards.values()] }))
+        .handleRaw("list", ({ request: { headers, url } }) =>
+          Effect.flatMap(cardsFor, ({ cards, messagesModels }) => {
+            if (headers["anthropic-version"] === undefined)
+              return Effect.succeed(HttpServerResponse.jsonUnsafe({ object: "list", data: [...cards.values()] }))
+            const page = messagesModelPage([...messagesModels.values()], url)
+            return Effect.map(Effect.fromResult(page), (list) => HttpServerResponse.jsonUnsafe(list))
+          })
         )
         .handleRaw(
           "get",
-          Effect.fnUntraced(function* ({ params }) {
+          Effect.fnUntraced(function* ({ params, request: { headers } }) {
             const named = catalog.lookup(params.id)
-            const found = (yield* cardsFor).get(named._tag === "Served" ? named.model.id : params.id)
+            const { cards, messagesModels } = yield* cardsFor
+            const listed = headers["anthropic-version"] === undefined ? cards : messagesModels
+            const found = listed.get(named._tag === "Served" ? named.model.id : params.id)
             if (found === undefined) return yield* NotFound.of("There is no such model; see /v1/models")
             return HttpServerResponse.jsonUnsafe(found)
           })
@@ -47,7 +56,11 @@ export const modelHandlersLayer = (options: { readonly serviceName: string }) =>
     })
   )
 
-type Cards = ReadonlyMap<string, object>
+/** The models by their ids, in the two shapes in which clients read them. */
+interface Cards {
+  readonly cards: ReadonlyMap<string, object>
+  readonly messagesModels: ReadonlyMap<string, MessagesModel>
+}
 
 const cardsOf = ({ models }: Offer, serviceName: string): Cards => {
   const chats = models.filter(({ kind }) => kind === "chat")
@@ -57,7 +70,11 @@ const cardsOf = ({ models }: Offer, serviceName: string): Cards => {
     ...models.filter(({ kind }) => kind === "transcription").map(cardOf),
     ...models.filter(({ kind }) => kind === "embedding").map(cardOf)
   ]
-  return new Map(listed.map(({ svc, ...base }) => [base.id, { ...base, [serviceName]: svc }]))
+  const messagesModels = listed.flatMap((card) => messagesModelOf(card) ?? [])
+  return {
+    cards: new Map(listed.map(({ svc, ...base }) => [base.id, { ...base, [serviceName]: svc }])),
+    messagesModels: new Map(messagesModels.map((model) => [model.id, model]))
+  }
 }
 
 /** Exact, because a divisor of rates divides a million. */

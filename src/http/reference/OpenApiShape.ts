@@ -39,6 +39,8 @@ export interface OpenApiMedia {
   readonly examples?: { readonly [name: string]: OpenApiExample }
   /** The last `data:` line of a stream. */
   readonly "x-stream-end"?: string
+  /** The schema of our errors, where those of the operation have another shape. */
+  readonly "x-own-errors"?: JsonSchema
 }
 
 export interface OpenApiHeader {

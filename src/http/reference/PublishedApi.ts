@@ -8,8 +8,10 @@ import { OpenApi } from "effect/http-api"
 
 import { errorMeanings, type ErrorCode } from "../../api/ErrorTable.ts"
 import { errorMessages } from "../../api/examples/ErrorExamples.ts"
-import { errorMessagesKey } from "../../api/OperationDocs.ts"
+import { errorMessagesKey, ownErrorsKey } from "../../api/OperationDocs.ts"
 import { WholeApi } from "../../api/WholeApi.ts"
+import { requestId } from "../../domain/Ids.ts"
+import { messageErrorBody } from "../messages/MessageErrors.ts"
 import { exampleOfSchema } from "./DerivedExample.ts"
 import {
   type JsonSchema,
@@ -67,13 +69,26 @@ const codesIn = (document: OpenApiDocument, schema: JsonSchema): ReadonlyArray<E
   return [...codes.filter(isErrorCode), ...(anyOf ?? []).flatMap((member) => codesIn(document, member))]
 }
 
-const errorExamples = (codes: ReadonlyArray<ErrorCode>, messages: ErrorMessages) =>
+const errorExamples = (codes: ReadonlyArray<ErrorCode>, messages: ErrorMessages, isMessages: boolean) =>
   Object.fromEntries(
-    codes.map((code): [string, OpenApiExample] => [
-      code,
-      { summary: errorMeanings[code], value: { error: { code, message: messages[code] ?? errorMessages[code] } } }
-    ])
+    codes.map((code): [string, OpenApiExample] => {
+      const error = { code, message: messages[code] ?? errorMessages[code] }
+      return [
+        code,
+        { summary: errorMeanings[code], value: isMessages ? messageErrorBody(error, exampleId) : { error } }
+      ]
+    })
   )
+
+const exampleId = requestId("01a203b4-b71a-76fe-9c67-e2d507f95a68")
+
+/** The schema of an error with one of these codes, in Anthropic's shape. */
+const messageErrorSchema = (codes: ReadonlyArray<ErrorCode>): JsonSchema => ({
+  allOf: [
+    { $ref: "#/components/schemas/MessageError" },
+    { type: "object", properties: { error: { type: "object", properties: { code: { type: "string", enum: codes } } } } }
+  ]
+})
 
 /** The examples of a body, or one that is made from its schema. */
 const madeExamples = (document: OpenApiDocument, { examples, schema = {} }: OpenApiMedia) =>
@@ -86,9 +101,12 @@ const publishedResponse = (
 ): [string, OpenApiResponse] => {
   const messages = (Reflect.get(operation, errorMessagesKey) ?? {}) as ErrorMessages
   const content = Object.entries(response.content ?? {}).map(([type, media]) => {
-    const codes = media.schema === undefined ? [] : codesIn(document, media.schema)
-    const examples = codes.length === 0 ? madeExamples(document, media) : errorExamples(codes, messages)
-    return [type, { ...media, examples }] as const
+    const { [ownErrorsKey]: own, ...published } = media
+    const schema = own ?? media.schema
+    const codes = schema === undefined ? [] : codesIn(document, schema)
+    const examples =
+      codes.length === 0 ? madeExamples(document, media) : errorExamples(codes, messages, own !== undefined)
+    return [type, { ...published, ...(own && { schema: messageErrorSchema(codes) }), examples }] as const
   })
   const headers = Object.fromEntries(edgeHeaders(operation, status).map(headerReference))
   return [
