@@ -20,8 +20,8 @@ export const ModelRoutes = HttpApiGroup.make("models")
         summary: "List the models",
         description:
           "What can be called, with prices, limits and capabilities. `output_modalities` tells models for chats from " +
-          "models for transcription and for embeddings. With `anthropic-version` it is Anthropic's list of the models " +
-          "for chats, in pages by `limit`, `after_id` and `before_id`.",
+          "models for transcription and for embeddings. With `anthropic-version` it is Anthropic's list of the " +
+          "models for chats, in pages by `limit`, `after_id` and `before_id`.",
         openaiMethod: "models.list",
         answers: { "application/json": modelLists }
       })

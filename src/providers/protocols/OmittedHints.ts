@@ -22,7 +22,8 @@ export const omittedHints = (protocol: ProtocolName, wire: WireCall): ReadonlyAr
     ["prompt_cache_key", request.promptCacheKey !== undefined && !(dialect && promptCacheKey(wire, dialect))],
     ["prompt_cache_retention", request.promptCacheRetention !== undefined && !takesRetention(protocol, wire, dialect)],
     ["image_url.detail", !copiesOpenAi && asksForDetail(request)],
-    ["tools.strict", request.tools.some(({ strict }) => strict) && !enforcesTools(protocol, wire)]
+    ["tools.strict", request.tools.some(({ strict }) => strict) && !enforcesTools(protocol, wire)],
+    ["tool_result.is_error", !knowsFailedTools.has(protocol) && hasFailedTool(request)]
   ]
   return [
     ...omitted.flatMap(([name, isOmitted]) => (isOmitted ? [`${name}=omitted`] : [])),
@@ -43,6 +44,12 @@ const asksForDetail = ({ messages }: ChatRequest): boolean =>
   messages.some(({ content }) =>
     content.some((part) => part.type === "image" && !["", "auto"].includes(part.detail ?? ""))
   )
+
+/** Elsewhere the content of the result says alone that the tool failed. */
+const knowsFailedTools: ReadonlySet<ProtocolName> = new Set(["anthropic-messages", "bedrock-converse"])
+
+const hasFailedTool = ({ messages }: ChatRequest): boolean =>
+  messages.some((message) => message.role === "tool" && message.isError === true)
 
 /** Marks beyond those that a provider takes are not named, as long as it gets some of them. */
 const cacheHints = (protocol: ProtocolName, wire: WireCall): ReadonlyArray<string> => {

@@ -119,5 +119,6 @@ export interface ToolResultBlock {
   readonly type: "tool_result"
   readonly tool_use_id: string
   readonly content: string | ReadonlyArray<TextBlock | ImageBlock>
+  readonly is_error: true | undefined
   readonly cache_control: EphemeralCacheControl | undefined
 }

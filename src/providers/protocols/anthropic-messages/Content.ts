@@ -162,6 +162,7 @@ const toolResult = ({ marks, wireId }: MessageContext, message: ToolMessage): To
       first === undefined || (first.type === "text" && others.length === 0)
         ? (first?.text ?? "")
         : partBlocks(message.content, new Map()),
+    is_error: message.isError,
     cache_control: [...message.content, message].map((item) => marks.get(item)).findLast((mark) => mark !== undefined)
   }
 }

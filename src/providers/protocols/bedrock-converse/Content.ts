@@ -181,7 +181,7 @@ const resultBlocks = (context: MessageContext, { toolCalls }: AssistantMessage):
         toolResult: {
           toolUseId: context.wireId(tool.id),
           content: result === undefined ? [{ text: missingToolResult }] : resultContent(result),
-          status: result === undefined ? "error" : "success"
+          status: result === undefined || result.isError === true ? "error" : "success"
         }
       },
       ...context.pointAfter(marked)
