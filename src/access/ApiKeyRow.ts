@@ -41,6 +41,8 @@ export interface CallerRow extends Limits {
   readonly budgets: ReadonlyArray<string> | null
   /** As JSON. */
   readonly organization_pricing: string | null
+  /** As JSON. */
+  readonly organization_aliases: string | null
   readonly organization_hard_cap: boolean
   readonly organization_concurrent_requests: number | null
 }
@@ -121,6 +123,7 @@ export const callerOf = (row: CallerRow): AuthenticatedKey => ({
     endpoints: setOf(endpointsOf(row)),
     models: setOf(modelsOf(row)),
     ...(row.organization_pricing !== null && { pricing: row.organization_pricing }),
+    ...(row.organization_aliases !== null && { aliases: row.organization_aliases }),
     requestsPerMinute: row.requests_per_minute ?? undefined,
     ...(row.tokens_per_minute !== null && { tokensPerMinute: row.tokens_per_minute }),
     ...(row.organization_hard_cap && { hardCap: true }),

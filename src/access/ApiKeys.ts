@@ -156,7 +156,7 @@ const makeAuthenticate = Effect.gen(function* () {
           k.revoked_at,
           o.requests_per_minute AS organization_requests_per_minute,
           o.tokens_per_minute AS organization_tokens_per_minute, o.hard_cap AS organization_hard_cap,
-          o.pricing::text AS organization_pricing,
+          o.pricing::text AS organization_pricing, o.aliases::text AS organization_aliases,
           (
             SELECT array_agg(
               b.id::text ORDER BY array_position(ARRAY['total', 'month', 'week', 'day'], b.period), b.subject DESC, b.id

@@ -6,6 +6,7 @@ import { Context, Effect, Layer } from "effect"
 import { SecureRandom } from "effect/crypto"
 import { SqlClient } from "effect/sql"
 
+import type { AliasEntries } from "../domain/AliasEntries.ts"
 import type { RateLimitNumbers } from "../domain/Caller.ts"
 import { type OrganizationId, organizationId } from "../domain/Ids.ts"
 import type { JsonObject } from "../domain/JsonObject.ts"
@@ -26,6 +27,8 @@ export interface Organization {
   readonly lowBalance: Picodollars | undefined
   /** What it is charged, where that is not what the catalog says. */
   readonly pricing: PricingEntry | undefined
+  /** The names that it gives to models. */
+  readonly aliases: AliasEntries | undefined
   /** Whether its balance can never go below zero, whatever a provider counts. */
   readonly hardCap: boolean
   readonly createdAtMillis: number
@@ -43,6 +46,8 @@ export interface OrganizationChange {
   readonly lowBalance?: Picodollars | null | undefined
   /** Takes the place of an earlier pricing as a whole; `null` takes it away. */
   readonly pricing?: PricingEntry | null | undefined
+  /** Take the place of the earlier names as a whole; `null` takes them away. */
+  readonly aliases?: AliasEntries | null | undefined
   readonly hardCap?: boolean | undefined
   readonly concurrentRequests?: number | null | undefined
 }
@@ -62,6 +67,7 @@ interface OrganizationRow {
   readonly tokens_per_minute: number | null
   readonly low_balance: bigint | null
   readonly pricing: PricingEntry | null
+  readonly aliases: AliasEntries | null
   readonly hard_cap: boolean
   readonly concurrent_requests: number | null
 }
@@ -129,6 +135,7 @@ export class Organizations extends Context.Service<
         if (before === undefined) return yield* notFound("organization")
         const now = yield* currentTimestamp
         const pricing = givenOr(changed.pricing, before.pricing)
+        const aliases = givenOr(changed.aliases, before.aliases)
         const after = yield* orAccessUnavailable(sql<ChangedRow>`
           UPDATE organization SET
             name = ${name ?? before.name},
@@ -137,6 +144,7 @@ export class Organizations extends Context.Service<
             tokens_per_minute = ${givenOr(changed.tokensPerMinute, before.tokens_per_minute)}::integer,
             low_balance = ${givenOr(changed.lowBalance, before.low_balance)}::bigint,
             pricing = ${pricing === null ? null : JSON.stringify(pricing)}::text::jsonb,
+            aliases = ${aliases === null ? null : JSON.stringify(aliases)}::text::jsonb,
             hard_cap = ${changed.hardCap ?? before.hard_cap},
             concurrent_requests = ${givenOr(changed.concurrentRequests, before.concurrent_requests)}::integer
           WHERE id = ${id} RETURNING *, to_jsonb(organization) AS snapshot`).pipe(Effect.flatMap(firstRow))
@@ -173,6 +181,7 @@ const organizationOf = (row: OrganizationRow): Organization => ({
   },
   lowBalance: row.low_balance === null ? undefined : picodollars(row.low_balance),
   pricing: row.pricing ?? undefined,
+  aliases: row.aliases ?? undefined,
   hardCap: row.hard_cap,
   createdAtMillis: row.created_at.getTime(),
   closedAtMillis: row.closed_at?.getTime()

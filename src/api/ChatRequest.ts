@@ -7,6 +7,7 @@ import { Schema } from "effect"
 import { efforts } from "../domain/Reasoning.ts"
 import { hasAtMostCharacters } from "../domain/TextLength.ts"
 import { cacheable, cacheControlRule, ChatCacheControl, ChatMessage, JsonRecord, omittable } from "./ChatMessages.ts"
+import { choiceFields } from "./ChoiceFields.ts"
 
 export const between = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
 export const atLeast = (minimum: number) => Schema.Int.check(Schema.isGreaterThanOrEqualTo(minimum))
@@ -70,16 +71,6 @@ export const RequestMetadata = Schema.Record(
 
 const about = (description: string) => ({ description })
 
-/** The member that is named after the service. */
-const ServiceRequest = Schema.Struct({
-  strict: omittable(Schema.Boolean).annotate(
-    about(
-      "True uses only models and providers that get every parameter as it is, and refuses the request with " +
-        "`unsupported_parameter` if there are none. False by default: what became of parameters is named in the answer."
-    )
-  )
-})
-
 export const ChatCompletionRequest = Schema.Struct({
   messages: Schema.Array(ChatMessage)
     .check(Schema.isMinLength(1))
@@ -87,6 +78,7 @@ export const ChatCompletionRequest = Schema.Struct({
   model: omittable(Schema.String).annotate(
     about("A model of `/v1/models`. `svc-auto`, null or omitted: the gateway chooses.")
   ),
+  ...choiceFields,
   stream: omittable(Schema.Boolean).annotate(
     about("Answers with server-sent events as the model writes. False by default.")
   ),
@@ -148,7 +140,6 @@ export const ChatCompletionRequest = Schema.Struct({
   ),
   modalities: omittable(Schema.Array(Schema.Literal("text")), "Expected an array that has only text").annotate(
     about("Answers are text.")
-  ),
-  svc: omittable(ServiceRequest).annotate(about("What is asked of the gateway itself. Unknown members are refused."))
+  )
 }).annotate({ identifier: "ChatCompletionRequest" })
 export type ChatCompletionRequest = typeof ChatCompletionRequest.Type

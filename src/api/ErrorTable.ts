@@ -38,7 +38,8 @@ export const errorMeanings: { readonly [Code in ErrorCode]: string } = {
     "`end_user_id` of a transcription or `x-end-user-id` is empty, only white space or too long (512).",
   unsupported_parameter:
     "`n` above 1, `audio`, audio in `modalities`, `web_search_options`, `functions`, `function_call`, an unknown " +
-    "member of `svc`, or what a message cannot carry; with `svc.strict`, a parameter that no model would get as it is.",
+    "member of `provider` or `svc`, `cost_quality` beside a named model, or what a message cannot carry; with " +
+    "`svc.strict`, a parameter that no model would get as it is.",
   invalid_file_format: "The name of an audio file has an extension that cannot be transcribed.",
   file_too_large: "An audio file is larger than 25 MiB (26,214,400 bytes).",
   unsupported_response_format: "The `response_format` of a transcription is neither `json` nor `text`.",

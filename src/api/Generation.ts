@@ -5,8 +5,34 @@
  */
 import { Schema } from "effect"
 
+import { endpointOrders } from "../domain/Choices.ts"
+
 /** An exact decimal amount of USD, such as `0.0123`. */
 const Usd = Schema.String
+
+const Names = Schema.optionalKey(Schema.Array(Schema.String))
+
+/** With the members that were asked for, in the spelling of the request. */
+const GenerationChoices = Schema.Struct({
+  models: Names,
+  provider: Schema.optionalKey(
+    Schema.Struct({
+      order: Names,
+      only: Names,
+      ignore: Names,
+      allow_fallbacks: Schema.optionalKey(Schema.Boolean),
+      sort: Schema.optionalKey(Schema.Literals(endpointOrders)),
+      max_price: Schema.optionalKey(
+        Schema.Struct({ prompt: Schema.optionalKey(Usd), completion: Schema.optionalKey(Usd) })
+      ),
+      data_collection: Schema.optionalKey(Schema.Literal("deny")),
+      zdr: Schema.optionalKey(Schema.Boolean),
+      require_parameters: Schema.optionalKey(Schema.Boolean)
+    })
+  ),
+  cost_quality: Schema.optionalKey(Schema.Finite),
+  max_cost_usd: Schema.optionalKey(Usd)
+})
 
 export const Generation = Schema.Struct({
   id: Schema.String,
@@ -25,6 +51,9 @@ export const Generation = Schema.Struct({
   audio: Schema.NullOr(
     Schema.Struct({ ms: Schema.Int, basis: Schema.Literals(["header", "size", "broken_header"]) })
   ).annotateKey({ description: "How long the audio of a transcription plays, and how that is known." }),
+  choices: Schema.NullOr(GenerationChoices).annotateKey({
+    description: "What the request asked of the choice of its model and provider."
+  }),
   attempts: Schema.Array(
     Schema.Struct({
       model: Schema.String,

@@ -7,6 +7,7 @@ import { Schema } from "effect"
 
 import { isBase64 } from "../domain/Base64.ts"
 import { cacheable, cacheControlRule, ChatCacheControl, JsonRecord, omittable } from "./ChatMessages.ts"
+import { choiceFields } from "./ChoiceFields.ts"
 
 const about = (description: string) => ({ description })
 const between = (minimum: number, maximum: number) => Schema.Finite.check(Schema.isBetween({ minimum, maximum }))
@@ -189,6 +190,7 @@ const prompt = {
   model: omittable(Schema.String).annotate(
     about("A model of `/v1/models`, or a name of Anthropic's. `svc-auto`, null or omitted: the gateway chooses.")
   ),
+  ...choiceFields,
   messages: Schema.Array(MessageParam)
     .check(Schema.isMinLength(1))
     .annotate(about("The conversation so far, in order.")),

@@ -7,6 +7,7 @@ import { Schema } from "effect"
 import { efforts } from "../domain/Reasoning.ts"
 import { JsonRecord, omittable } from "./ChatMessages.ts"
 import { atLeast, between, maxCharacters, RequestMetadata } from "./ChatRequest.ts"
+import { choiceFields } from "./ChoiceFields.ts"
 import { ResponsesInputItem } from "./ResponsesItems.ts"
 
 const FunctionTool = Schema.Struct({
@@ -84,6 +85,7 @@ export const ResponsesRequest = Schema.Struct({
   model: omittable(Schema.String).annotate(
     about("A model of `/v1/models`. `svc-auto`, null or omitted: the gateway chooses.")
   ),
+  ...choiceFields,
   stream: omittable(Schema.Boolean).annotate(
     about("Answers with server-sent events as the model writes. False by default.")
   ),

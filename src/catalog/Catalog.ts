@@ -104,7 +104,7 @@ export const servedCatalog = (
     version: versionOf({ models, providers }),
     models: [...served.values()],
     lookup: (name) => {
-      const id = models.has(name) ? name : (resolveAlias(name) ?? name)
+      const id = models.has(name) ? name : (data.aliases?.get(name) ?? resolveAlias(name) ?? name)
       const model = served.get(id)
       if (model !== undefined) return { _tag: "Served", model }
       const unserved = models.get(id)

@@ -5,13 +5,14 @@
  */
 import { Result } from "effect"
 
-import { modelId, providerId } from "../domain/Ids.ts"
+import { type ModelId, modelId, providerId } from "../domain/Ids.ts"
 import type { ReasoningTier } from "../domain/Reasoning.ts"
 import {
   type CatalogFile,
   type CatalogResult,
   catalogFault,
   type ChargesEntry,
+  type DataPolicyEntry,
   type ModelEntry,
   type ProviderEntry,
   type TranscriptionModelEntry
@@ -20,12 +21,14 @@ import { chargedByCatalog } from "./ChargeRules.ts"
 import { embeddingModelOf } from "./EmbeddingModels.ts"
 import { type EndpointList, endpointsOf, type ProvidersById } from "./EndpointsFromFile.ts"
 import { type Model, perAxis, type Profile } from "./Model.ts"
-import type { Provider } from "./Provider.ts"
+import type { DataPolicy, Provider } from "./Provider.ts"
 
 /** The merged content of catalog files, by id, whether or not any provider is switched on. */
 export interface CatalogData {
   readonly providers: ReadonlyMap<string, Provider>
   readonly models: ReadonlyMap<string, Model>
+  /** The ids of models by further names that operators gave them. Absent where there are none. */
+  readonly aliases?: ReadonlyMap<string, ModelId>
 }
 
 /** A provider or model of a later file replaces the earlier one of the same id as a whole. */
@@ -56,8 +59,27 @@ export const mergeCatalogFiles = (files: ReadonlyArray<CatalogFile>): CatalogRes
       }
     }
     const charge = files.map((file) => file.charge ?? {}).reduce(mergedCharges, {})
-    return { providers, models: yield* chargedByCatalog(models, providers, charge) }
+    const charged = yield* chargedByCatalog(models, providers, charge)
+    const aliases = yield* aliasesOf(files, charged)
+    return { providers, models: charged, ...(aliases.size > 0 && { aliases }) }
   })
+
+/** An alias of a later file replaces the earlier one of the same name. */
+const aliasesOf = (
+  files: ReadonlyArray<CatalogFile>,
+  models: CatalogData["models"]
+): CatalogResult<ReadonlyMap<string, ModelId>> => {
+  const aliases = new Map<string, ModelId>()
+  for (const [name, id] of files.flatMap((file) => Object.entries(file.aliases ?? {}))) {
+    const model = models.get(id)
+    if (model === undefined) {
+      return Result.fail(catalogFault(`aliases.${name}`, `"${id}" is not a model of this catalog`))
+    }
+    if (models.has(name)) return Result.fail(catalogFault(`aliases.${name}`, "is the id of a model"))
+    aliases.set(name, model.id)
+  }
+  return Result.succeed(aliases)
+}
 
 /** A rule of a later file replaces the earlier one for the same model or provider, or for all. */
 const mergedCharges = (earlier: ChargesEntry, later: ChargesEntry): ChargesEntry => ({
@@ -100,9 +122,15 @@ const providerOf = (entry: ProviderEntry): Provider => {
     baseUrl: (entry.base_url ?? "").replace(/\/+$/, ""),
     apiKeyEnv: entry.api_key_env ?? `${variable}_API_KEY`,
     baseUrlEnv: entry.base_url_env ?? `${variable}_BASE_URL`,
-    auth: entry.auth ?? "bearer"
+    auth: entry.auth ?? "bearer",
+    ...(entry.data_policy && { dataPolicy: dataPolicyOf(entry.data_policy) })
   }
 }
+
+const dataPolicyOf = ({ may_train: mayTrain, retention_days: retentionDays }: DataPolicyEntry): DataPolicy => ({
+  ...(mayTrain !== undefined && { mayTrain }),
+  ...(retentionDays !== undefined && { retentionDays })
+})
 
 const chatModelOf = (entry: ModelEntry, path: string, providers: ProvidersById): CatalogResult<Model> =>
   Result.gen(function* () {

@@ -147,6 +147,19 @@ const VariableName = Schema.String.check(
   Schema.isPattern(/^[A-Z][A-Z0-9_]*$/, { expected: "the name of an environment variable" })
 )
 
+const DataPolicyEntry = Schema.Struct({
+  may_train: Schema.optionalKey(Schema.Boolean).annotateKey({
+    description: "Whether it may train on what it is sent. Left out where that is not known."
+  }),
+  retention_days: Schema.optionalKey(Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 36_500 }))).annotateKey({
+    description: "The most days for which it keeps what it is sent; 0 for nothing. Left out where that is not known."
+  }),
+  source: Schema.optionalKey(Schema.String).annotateKey({ description: "Where it says so. For documentation only." })
+}).annotate({
+  description: "What becomes of prompts and answers, for requests that ask. What is not known counts as the worst."
+})
+export type DataPolicyEntry = typeof DataPolicyEntry.Type
+
 const ProviderEntry = Schema.Struct({
   id: Schema.String.check(Schema.isPattern(/^[a-z][a-z0-9-]*$/, { expected: "lower-case letters, digits and dashes" })),
   protocol: Schema.Literals(chatProtocolNames),
@@ -164,7 +177,8 @@ const ProviderEntry = Schema.Struct({
     description:
       "How the key is sent. `none`: no key is needed, and a key that is set is sent as a bearer token. `aws-sigv4`: " +
       "a Bedrock API key is sent as a bearer token; with AWS credentials instead, requests are signed. Default: bearer."
-  })
+  }),
+  data_policy: Schema.optionalKey(DataPolicyEntry)
 })
 export type ProviderEntry = typeof ProviderEntry.Type
 
@@ -181,6 +195,10 @@ export type ChargesEntry = typeof ChargesEntry.Type
 
 /** An operator's file may leave out any of the members. */
 export const CatalogFile = Schema.Struct({
+  aliases: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)).annotateKey({
+    description:
+      "Further names of models, each with the id of its model. A name that is an id keeps meaning that model."
+  }),
   charge: Schema.optionalKey(ChargesEntry),
   providers: Schema.optionalKey(Schema.Array(ProviderEntry)),
   models: Schema.optionalKey(Schema.Array(ModelEntry)),

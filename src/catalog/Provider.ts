@@ -46,6 +46,16 @@ export interface Provider {
    * a bearer token, unless the account has credentials to sign requests with.
    */
   readonly auth: "bearer" | "x-api-key" | "x-goog-api-key" | "api-key" | "aws-sigv4" | "none"
+  /** What becomes of prompts and answers. Absent where that is not known. */
+  readonly dataPolicy?: DataPolicy
+}
+
+/** What a provider does with what it is sent, by the terms that it publishes. */
+export interface DataPolicy {
+  /** Whether it may train on it, unless an account has agreed on something else. */
+  readonly mayTrain?: boolean
+  /** For how many days it is kept, at most; 0 where nothing is. */
+  readonly retentionDays?: number
 }
 
 /** The address and the credentials of a provider that is switched on. */

@@ -152,6 +152,30 @@ const pricing = Command.make(
   })
 ).pipe(Command.withDescription("Set what an organization is charged. It takes the place of an earlier pricing."))
 
+const aliasFlags = {
+  alias: Flag.String("alias").pipe(
+    Flag.withMetavar("NAME=MODEL"),
+    Flag.withDescription("A name for a model, or for auto, which lets the gateway choose. Can be given several times."),
+    Flag.atLeast(0)
+  ),
+  clear: Flag.Boolean("clear").pipe(Flag.withDescription("Take all names away."), Flag.withDefault(false))
+} as const
+
+const aliases = Command.make(
+  "aliases",
+  { organization, ...aliasFlags },
+  Effect.fn(function* ({ alias, clear, organization }) {
+    if (clear === alias.length > 0) return yield* new Refused({ message: "Give --alias, or else --clear" })
+    const names = alias.map((text) => {
+      const end = text.lastIndexOf("=")
+      return [text.slice(0, end), text.slice(end + 1)] as const
+    })
+    yield* changed(organization, { aliases: clear ? null : Object.fromEntries(names) })
+  })
+).pipe(
+  Command.withDescription("Set the names that an organization gives to models. They take the place of earlier ones.")
+)
+
 /** `--clear` by the member that it sets to null. */
 const clearable = {
   rpm: "requests_per_minute",
@@ -196,6 +220,6 @@ const set = Command.make(
 export const organizationCommands = Command.make("org").pipe(
   Command.withSharedFlags(adminFlags),
   Command.withDescription("Organizations, their limits and what they are charged."),
-  Command.withSubcommands([list, get, create, rename, set, pricing, close, reopen]),
+  Command.withSubcommands([list, get, create, rename, set, pricing, aliases, close, reopen]),
   Command.provide(adminCommandLayer)
 )

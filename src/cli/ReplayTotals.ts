@@ -63,7 +63,10 @@ export class ReplayTotals {
   /** When the first and the last of these requests began, as ISO 8601 in UTC. */
   span: { readonly from: string; readonly to: string } | undefined = undefined
   replayed = 0
-  /** Requests that are not replayed: direct calls, transcriptions, and those refused before a model was chosen. */
+  /**
+   * Requests that are not replayed: direct calls, transcriptions, those refused before a model was chosen, and those
+   * whose own choices of models, providers or cost decided as well.
+   */
   notRouted = 0
   /** Requests that are not replayed: their version logged no features, or features on other axes. */
   withoutFeatures = 0
@@ -98,7 +101,7 @@ export class ReplayTotals {
     const at = DateTime.formatIso(DateTime.makeUnsafe(recent.atMillis))
     this.span = { from: this.span?.from ?? at, to: at }
     const { routing } = recent
-    if (routing === undefined) {
+    if (routing === undefined || narrowsModels(recent)) {
       this.notRouted++
       return
     }
@@ -181,15 +184,19 @@ export class ReplayTotals {
   }
 }
 
+const narrowsModels = ({ choices = {} }: Receipt): boolean =>
+  choices.models !== undefined || choices.provider !== undefined || choices.maxCost !== undefined
+
 /** The features that the router ranked by at the time; `undefined` when the receipt does not hold all of them. */
 const loggedFeatures = ({ demand, difficulty, features }: Routing): RequestFeatures | undefined => {
   if (features === undefined) return undefined
-  const { allowed: _allowed, outputLimit, session: _session, tier, ...needs } = features
+  const { allowed: _allowed, costQuality, outputLimit, session: _session, tier, ...needs } = features
   const hasDemand = !features.image && !features.audio
   if (hasDemand && axes.some((axis) => demand[axis] === undefined)) return undefined
   return {
     needs: { ...needs, tier, outputLimit },
     // The check above found every axis.
-    demand: hasDemand ? { levels: demand as Demand["levels"], difficulty } : undefined
+    demand: hasDemand ? { levels: demand as Demand["levels"], difficulty } : undefined,
+    ...(costQuality !== undefined && { costQuality })
   }
 }

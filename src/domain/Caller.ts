@@ -30,6 +30,8 @@ export interface Caller {
   readonly models: ReadonlySet<ModelId> | undefined
   /** What the organization is charged, as JSON. Absent where that is what the catalog says. */
   readonly pricing?: string
+  /** The names that the organization gives to models, as JSON. Absent where it gives none. */
+  readonly aliases?: string
   /** `undefined` means that the gateway's default applies. */
   readonly requestsPerMinute: number | undefined
   /** Of prompts and answers. Absent where there is no limit. */

@@ -3,6 +3,7 @@
  * was read and checked, so nothing that sees it has to check the body again.
  */
 import type { Caller } from "../domain/Caller.ts"
+import type { Choices } from "../domain/Choices.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { RequestId } from "../domain/Ids.ts"
 import type { ReasoningFields } from "../domain/Reasoning.ts"
@@ -24,6 +25,8 @@ export interface ChatInput {
   readonly ignored?: ReadonlyArray<Adjustment>
   /** No target may get a parameter changed or not at all. */
   readonly strict?: true
+  /** What the request asks of the choice of its model and provider. */
+  readonly choices?: Choices | undefined
 }
 
 /** One chat request of one caller. */

@@ -6,15 +6,14 @@
  */
 import { hash } from "node:crypto"
 
-import { Clock, Context, Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Result } from "effect"
 
-import * as Errors from "../api/Errors.ts"
+import type * as Errors from "../api/Errors.ts"
 import { Catalog } from "../catalog/Catalog.ts"
-import type { Model } from "../catalog/Model.ts"
-import { makeOffers, type Offer } from "../catalog/Offer.ts"
+import { makeOffers } from "../catalog/Offer.ts"
+import { providerNames } from "../catalog/ProviderNames.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
-import type { ModelId } from "../domain/Ids.ts"
-import { isOptOut } from "../domain/Reasoning.ts"
+import type { EndpointId, ModelId, ProviderId } from "../domain/Ids.ts"
 import { estimatePromptTokens } from "../domain/TokenCount.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
 import {
@@ -24,27 +23,22 @@ import {
   hasParameters,
   takesParameters
 } from "../providers/protocols/Adjustments.ts"
-import type { Ranking } from "../routing/Ranking.ts"
 import { Router } from "../routing/Router.ts"
-import { requirementsOf, type RoutingRequest } from "../routing/RoutingRequest.ts"
-import { type Session, SessionPins } from "../routing/SessionPins.ts"
+import type { RoutingRequest } from "../routing/RoutingRequest.ts"
 import type { ChatCall } from "./ChatCall.ts"
-import { namedModel, servingTargets } from "./NamedModel.ts"
-import { exclusionText, noCandidate } from "./NoCandidate.ts"
-import { type StrictRequest, strictRequest } from "./StrictRequests.ts"
-
-/** How a routed request came to its targets. */
-export interface Routed {
-  /** Duration of the whole decision, with the reads and writes of the session pin. */
-  readonly latencyMillis: number
-  /** True when the session's pinned model comes first. */
-  readonly pinned: boolean
-  readonly ranking: Ranking
-}
+import { directTargets } from "./DirectTargets.ts"
+import { EndpointSpeeds, type MeasuredAnswer } from "./EndpointSpeeds.ts"
+import { narrowingOf } from "./NarrowedModels.ts"
+import type { Offered } from "./OfferedModels.ts"
+import { type Routed, routedTargetChooser } from "./RoutedTargets.ts"
+import type { Targets } from "./ServingTargets.ts"
+import { strictRequest } from "./StrictRequests.ts"
 
 export interface TargetChoice {
   /** Best first, at least one. */
-  readonly targets: readonly [Target, ...Array<Target>]
+  readonly targets: Targets
+  /** The output limits with which endpoints cost no more than the request may. Absent where it sets no such limit. */
+  readonly outputLimits?: ReadonlyMap<EndpointId, number>
   /** Estimated tokens of the prompt. */
   readonly promptTokens: number
   /** Opaque key by which a provider may recognise the session. It reveals nothing about the client. */
@@ -55,18 +49,8 @@ export interface TargetChoice {
   readonly adjustments: (target: Target, request: ChatRequest) => ReadonlyArray<Adjustment>
   /** Pins the session to the model that answered, if no answer has pinned it yet. */
   readonly confirmPin: (answered: ModelId) => Effect.Effect<void>
-}
-
-/** Why a request has no target. */
-
-/** Further candidates are left out, because the attempt budget would be used up before their turn. */
-const maxModels = 6
-
-/** The models as the caller is offered them, and what chooses among them. */
-interface Offered {
-  readonly offer: Offer
-  readonly router: Router["Service"]
-  readonly strict: StrictRequest | undefined
+  /** Takes how fast a target answered, by which later requests may order their endpoints. */
+  readonly observeSpeed: (endpoint: EndpointId, answer: MeasuredAnswer) => void
 }
 
 type ChoiceFailure = Errors.InvalidModel | Errors.ModelNotAllowed | Errors.InvalidRequest | Errors.UnsupportedParameter
@@ -83,77 +67,44 @@ export class ChooseTargets extends Context.Service<
     Effect.gen(function* () {
       const catalog = yield* Catalog
       const router = yield* Router
-      const pins = yield* SessionPins
-      const clock = yield* Clock.Clock
+      const routedTargets = yield* routedTargetChooser
       const offerAt = makeOffers(catalog)
 
-      const millisSince = (nanos: bigint): number => Number(clock.currentTimeNanosUnsafe() - nanos) / 1e6
-
-      const sessionTargets = Effect.fnUntraced(function* (session: Session, offered: Offered, routing: RoutingRequest) {
-        const startedAt = clock.currentTimeNanosUnsafe()
-        const pin = Option.getOrUndefined(yield* pins.use(session))
-        const pinned = pin && pinnedModel(offered, pin.model, routing)
-        const ranking = router.rank(routing)
-        const first = pinned ?? ranking.candidates[0]?.model
-        if (first === undefined) return yield* noCandidate(ranking, offered)
-        let chosen = first
-        if (pinned === undefined) {
-          // A concurrent request of the session may have pinned another model first; then that pin holds.
-          const winner = pin
-            ? yield* pins.move(session, { from: pin.model, to: first.id })
-            : yield* pins.pin(session, first.id)
-          chosen = (winner === first.id ? first : pinnedModel(offered, winner, routing)) ?? first
-        }
-        const routed = { ranking, latencyMillis: millisSince(startedAt), pinned: pinned !== undefined }
-        return {
-          targets: yield* strictly(offered, rankedTargets(chosen, ranking)),
-          routed,
-          confirmPin: (answered: ModelId) =>
-            pinned !== undefined && pin?.confirmed === true ? Effect.void : pins.confirm(session, answered)
-        }
-      })
-
-      const routedTargets = (call: ChatCall, offered: Offered, routing: RoutingRequest) => {
-        const { sessionId } = routing.request
-        if (sessionId !== undefined)
-          return sessionTargets({ organization: call.caller.organization, session: sessionId }, offered, routing)
-        const startedAt = clock.currentTimeNanosUnsafe()
-        const ranking = router.rank(routing)
-        const first = ranking.candidates[0]?.model
-        if (first === undefined) return noCandidate(ranking, offered)
-        const routed = { ranking, latencyMillis: millisSince(startedAt), pinned: false }
-        return Effect.mapEager(strictly(offered, rankedTargets(first, ranking)), (targets) => ({
-          targets,
-          routed,
-          confirmPin: () => Effect.void
-        }))
-      }
+      const chatModels = catalog.models.filter(({ kind }) => kind === "chat")
+      const speeds = new EndpointSpeeds()
+      const narrowingFor = makeNarrowing(catalog, speeds)
+      const observeSpeed = (endpoint: EndpointId, answer: MeasuredAnswer) => speeds.observe(endpoint, answer)
 
       /** At once, unless there is a session: nothing else is waited for. */
       const choose = (call: ChatCall, request: ChatRequest): Effect.Effect<TargetChoice, ChoiceFailure> => {
         const promptTokens = estimatePromptTokens(request)
         const adjusted = adjustedAt(catalog, request)
         const own = offerAt(call.caller.pricing)
-        const { ignored } = call.input
-        const adjustments = (target: Target, sent: ChatRequest): ReadonlyArray<Adjustment> => {
-          const atTarget = adjustmentsOf({ ...adjusted(target), request: sent })
-          return ignored === undefined ? atTarget : [...atTarget, ...ignored]
-        }
+        const narrowed = narrowingFor(call, { request, promptTokens }, adjusted)
+        if (narrowed !== undefined && Result.isFailure(narrowed)) return narrowed.failure
+        const narrowing = narrowed?.success
+        const all = own?.chatModels ?? chatModels
+        const adjustments = adjustmentsNamed(call.input, adjusted)
         const strict = strictRequest(call.input, (target) => adjustments(target, request))
-        const offered = { offer: own ?? catalog, router, strict }
+        const offered: Offered = { offer: own ?? catalog, router, narrowing, strict, models: all }
+        const models = narrowing ? all.flatMap((model) => narrowing.narrow(model) ?? []) : own?.chatModels
         const routing = {
-          ...routingOf(call, { request, promptTokens, models: own?.chatModels }, adjusted),
+          ...routingOf(call, { request, promptTokens, models }, adjusted),
           ...(strict && { refuses: strict.refuses })
         }
-        const common = { promptTokens, affinity: affinityKey(call), adjustments }
-        return call.input.model === undefined
-          ? Effect.mapEager(routedTargets(call, offered, routing), (routed) => ({ ...common, ...routed }))
-          : Effect.mapEager(directTargets(call.input.model, offered, routing), (targets) => ({
-              ...common,
-              targets,
-              routed: undefined,
-              confirmPin: () => Effect.void
-            }))
+        const common = {
+          promptTokens,
+          affinity: affinityKey(call),
+          adjustments,
+          observeSpeed,
+          ...(narrowing && narrowing.outputLimits.size > 0 && { outputLimits: narrowing.outputLimits })
+        }
+        if (call.input.model === undefined)
+          return Effect.mapEager(routedTargets(call, offered, routing), (routed) => ({ ...common, ...routed }))
+        const direct = directTargets(call.input.model, call.input, offered, routing)
+        return Effect.fromResult(
+          Result.map(direct, (targets) => ({ ...common, targets, routed: undefined, confirmPin: () => Effect.void }))
+        )
       }
 
       return ChooseTargets.of({ choose })
@@ -161,39 +112,34 @@ export class ChooseTargets extends Context.Service<
   )
 }
 
-/** The targets of a ranking: those of the model that was chosen come first. */
-const rankedTargets = (chosen: Model, { candidates, features }: Ranking): TargetChoice["targets"] => {
-  const others = candidates.map((candidate) => candidate.model).filter((model) => model !== chosen)
-  return servingTargets([chosen, ...others.slice(0, maxModels - 1)], features.needs)
+/**
+ * Yields a function from a request to what its choices leave of the models; `undefined` for a request that leaves them
+ * as they are.
+ */
+const makeNarrowing = ({ data: { providers } }: Catalog["Service"], speeds: EndpointSpeeds) => {
+  const resolve = providerNames(Array.from(providers.values(), ({ id }) => id))
+  const policyOf = (provider: ProviderId) => providers.get(provider)?.dataPolicy
+  return (
+    { input: { choices, reasoning } }: ChatCall,
+    asked: Pick<RoutingRequest, "request" | "promptTokens">,
+    adjusted: (target: Target) => AdjustedCall
+  ) => {
+    if (choices === undefined || (choices.provider === undefined && choices.maxCost === undefined)) return undefined
+    // Thinking that the client did not ask for is none of its parameters.
+    const asksThinking = Object.keys(reasoning).length > 0
+    const getsAll = (target: Target): boolean =>
+      adjustmentsOf(adjusted(target)).every((one) => !asksThinking && one.startsWith("reasoning."))
+    return narrowingOf(choices, { ...asked, resolve, policyOf, getsAll, speeds })
+  }
 }
 
-/** Those that get the request as it is, if it insists on that. */
-const strictly = (
-  { strict }: Offered,
-  targets: TargetChoice["targets"]
-): Effect.Effect<TargetChoice["targets"], Errors.UnsupportedParameter> =>
-  strict === undefined ? Effect.succeed(targets) : strict.within(targets)
-
-/** Where the models are called that hold no conversations. */
-const routesOf = { transcription: "/v1/audio/transcriptions", embedding: "/v1/embeddings" } as const
-
-/** The targets of the model that a request names. */
-const directTargets = (name: string, offered: Offered, routing: RoutingRequest) =>
-  Effect.flatMapEager(
-    namedModel(offered.offer, name),
-    (model): Effect.Effect<TargetChoice["targets"], ChoiceFailure> => {
-      const { router, strict } = offered
-      if (model.kind !== "chat") return Errors.InvalidModel.of(`model: ${model.id} is for ${routesOf[model.kind]}`)
-      if (routing.allowed?.has(model.id) === false)
-        return Errors.ModelNotAllowed.of(`This API key may not use ${model.id}`)
-      // Whether the prompt fits and which effort is allowed is left to the provider, which knows better than the
-      // catalog.
-      const exclusion = router.exclusionOf(model, withoutTier({ ...routing, promptTokens: 0 }))
-      if (exclusion === "parameters" && strict !== undefined) return strict.refusal([model])
-      if (exclusion !== undefined) return Errors.InvalidRequest.of(`${model.id} ${exclusionText[exclusion]}`)
-      return strictly(offered, servingTargets([model], requirementsOf(routing)))
-    }
-  )
+/** What a target does not get of a request, and what no target gets. */
+const adjustmentsNamed =
+  ({ ignored }: ChatCall["input"], adjusted: (target: Target) => AdjustedCall): TargetChoice["adjustments"] =>
+  (target, sent) => {
+    const atTarget = adjustmentsOf({ ...adjusted(target), request: sent })
+    return ignored === undefined ? atTarget : [...atTarget, ...ignored]
+  }
 
 /** The request at a target, as far as it decides what becomes of the parameters. */
 const adjustedAt =
@@ -221,26 +167,11 @@ const routingOf = (
   allowed: caller.models,
   ...(models && { models }),
   stream: input.stream,
+  ...(input.choices?.costQuality !== undefined && { costQuality: input.choices.costQuality }),
   ...(hasParameters(request) && {
     takesParameters: (model) => model.endpoints.some((endpoint) => takesParameters(adjusted({ model, endpoint })))
   })
 })
-
-/** The model that a session is pinned to, if it is still served and can serve this request. */
-const pinnedModel = ({ offer, router }: Offered, id: ModelId, routing: RoutingRequest): Model | undefined => {
-  const found = offer.lookup(id)
-  if (found._tag !== "Served") return undefined
-  // By the contract a pin moves only when its model cannot serve the request. How much it reasons is no reason to move,
-  // unless the client switched reasoning off: then a model that reasons all the same would be billed for it.
-  const asked = isOptOut(routing.request.reasoning) ? routing : withoutTier(routing)
-  return router.exclusionOf(found.model, asked) === undefined ? found.model : undefined
-}
-
-/** The same request without its reasoning tier, so that the tier excludes no model. */
-const withoutTier = (routing: RoutingRequest): RoutingRequest => {
-  const { reasoning: _, ...request } = routing.request
-  return { ...routing, request }
-}
 
 const affinityKey = ({ caller, input }: ChatCall): string | undefined =>
   input.request.sessionId === undefined

@@ -25,12 +25,15 @@ import type { Adjustment } from "../providers/protocols/Adjustments.ts"
 import type { ChatCall, ChatInput } from "./ChatCall.ts"
 import { type TargetChoice, ChooseTargets } from "./ChooseTargets.ts"
 import { creditHolder } from "./CreditHold.ts"
+import type { MeasuredAnswer } from "./EndpointSpeeds.ts"
 import { errorFromExhausted } from "./ErrorMapping.ts"
+import { limited } from "./HardCap.ts"
 import { tokenLimiter } from "./LimitTokens.ts"
 import { type Delta, Meter } from "./Meter.ts"
 import { type ReceiptDraft, receiptOpener, type RequestFacts } from "./ReceiptDraft.ts"
+import { makeNameResolver } from "./ResolvedNames.ts"
 import { type DrainSignal, meteredStream, settle, type Settlement, type StreamItems } from "./Settlement.ts"
-import { limited, planOf } from "./SpendingPlan.ts"
+import { planOf } from "./SpendingPlan.ts"
 import { droppedOf } from "./StrictRequests.ts"
 
 /** Routing metadata of an answer. On a direct call `routed` is false and the other members are null. */
@@ -95,6 +98,7 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
   const write = makeLimitedLog()
   const takeHold = creditHolder(ledger, write)
   const learned = new LearnedOutput()
+  const resolveNames = makeNameResolver()
 
   /** From the request to an answer that is yet to be settled. `send` dispatches it plain or streamed. */
   const answer = <A, R>(
@@ -104,9 +108,10 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
 
   const answerInto = Effect.fnUntraced(function* <A, R>(
     receipt: ReceiptDraft,
-    call: ChatCall,
+    received: ChatCall,
     send: (request: ChatDispatch) => Effect.Effect<ProviderAnswer<A>, Exhausted, R>
   ) {
+    const call = resolveNames(received)
     const asked = withReasoning(call.input)
     const choice = yield* candidates.choose(call, asked)
     receipt.recordRouting(choice)
@@ -121,15 +126,17 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
     const sent = send({ held: hold.request, ...dispatched, ...(affinity !== undefined && { affinity }) })
     const answered = yield* Effect.catch(sent, (exhausted) => unanswered(exhausted, receipt, hold))
     receipt.recordAnswer(answered, clock.currentTimeMillisUnsafe())
+    const speed = speedOf(answered, call.input.stream, clock)
     const limit = limitAt(answered.target.endpoint.id)
     const request = limited(asked, limit)
     const adjustments = withLimit(choice.adjustments(answered.target, request), limit)
     receipt.recordAdjustments(adjustments)
     yield* choice.confirmPin(answered.target.model.id)
-    const { model } = answered.target
+    const { endpoint, model } = answered.target
     const meter = meterOf(request, promptTokens, answered.target)
     const learn = (outputTokens: number) => {
       if (limit === undefined) learned.observe(kindAt(model.id), outputTokens)
+      choice.observeSpeed(endpoint.id, speed(outputTokens))
     }
     const dropped = droppedOf(call.input, adjustments)
     const named = { model: model.id, routing: routingSummary(choice, model.id), adjustments, dropped, promptTokens }
@@ -164,6 +171,17 @@ const withReasoning = ({ model, reasoning: fields, request }: ChatInput): ChatRe
   return { ...request, ...(reasoning && { reasoning }) }
 }
 
+/** Made at the first output: yields a function from the output tokens of the whole answer to how fast it was. */
+const speedOf = ({ attempts }: ProviderAnswer<unknown>, stream: boolean, clock: Clock.Clock) => {
+  const toAnswerMillis = attempts.at(-1)?.latencyMillis ?? 0
+  const calledAtMillis = clock.currentTimeMillisUnsafe() - toAnswerMillis
+  return (outputTokens: number): MeasuredAnswer => ({
+    ...(stream && { firstOutputMillis: toAnswerMillis }),
+    outputTokens,
+    durationMillis: clock.currentTimeMillisUnsafe() - calledAtMillis
+  })
+}
+
 /** The kind of this request, of which each model has its own. */
 const kindOf =
   ({ caller: { organization } }: ChatCall, { maxOutputTokens, reasoning }: ChatRequest) =>
@@ -185,13 +203,18 @@ const withLimit = (adjustments: ReadonlyArray<Adjustment>, limit: number | undef
     ? adjustments
     : [...adjustments, `max_completion_tokens=${limit}`]
 
-const requestFacts = ({ caller, id, input: { callName, endUserId, model, stream } }: ChatCall): RequestFacts => ({
+const requestFacts = ({
+  caller,
+  id,
+  input: { callName, choices, endUserId, model, stream }
+}: ChatCall): RequestFacts => ({
   id,
   caller,
   stream,
   ...(callName !== undefined && { callName }),
   ...(endUserId !== undefined && { endUserId }),
-  ...(model !== undefined && { requestedModel: model })
+  ...(model !== undefined && { requestedModel: model }),
+  ...(choices && { choices })
 })
 
 /** The contract calls the model that answered the routed one, also when the first candidate failed. */

@@ -5,12 +5,13 @@
  */
 import { Array as Arr } from "effect"
 
+import type { Endpoint } from "../catalog/Model.ts"
 import type { ChatRequest } from "../domain/Conversation.ts"
 import type { EndpointId } from "../domain/Ids.ts"
 import type { Picodollars } from "../domain/Money.ts"
 import type { HoldOptions } from "../ledger/CreditLedger.ts"
 import { shortAnswerTokens } from "../ledger/Pricing.ts"
-import { type BoundedEndpoint, outputWithin, promptBound, worstCost } from "../ledger/WorstCase.ts"
+import { type BoundedEndpoint, outputWithin, type PromptBound, promptBound, worstCost } from "../ledger/WorstCase.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
 
 type Targets = readonly [Target, ...Array<Target>]
@@ -24,16 +25,36 @@ export interface CappedRequest {
   }
 }
 
-/** `expectedOutput`: the output tokens that such a request is expected to need. */
-export const cappedRequest = (request: ChatRequest, targets: Targets, expectedOutput: number): CappedRequest => {
-  const bound = promptBound(request)
-  const mostOutput = (endpoint: BoundedEndpoint): number =>
-    Math.min(request.maxOutputTokens ?? endpoint.maxOutputTokens, endpoint.maxOutputTokens)
-  const affordable = (endpoint: BoundedEndpoint, most: Picodollars): number | undefined => {
-    const limit = mostOutput(endpoint)
+/**
+ * The output limit with which a request costs at most an amount, whatever its prompt turns out to be. `undefined` if
+ * that is less than a short answer and less than what the request asks for.
+ */
+export const outputPaidBy =
+  (request: ChatRequest, bound: PromptBound) =>
+  (endpoint: BoundedEndpoint, most: Picodollars): number | undefined => {
+    const limit = mostOutputOf(request, endpoint)
     const output = outputWithin(endpoint, bound, { limit, most })
     return output < Math.min(limit, shortAnswerTokens) ? undefined : output
   }
+
+/** The most output that an endpoint can give to a request. */
+export const mostOutputOf = (request: ChatRequest, { maxOutputTokens }: BoundedEndpoint): number =>
+  Math.min(request.maxOutputTokens ?? maxOutputTokens, maxOutputTokens)
+
+/**
+ * `expectedOutput`: the output tokens that such a request is expected to need. `limits`: smaller output limits than
+ * that of the request, which endpoints have for another reason.
+ */
+export const cappedRequest = (
+  request: ChatRequest,
+  targets: Targets,
+  expectedOutput: number,
+  limits: ReadonlyMap<EndpointId, number> = new Map()
+): CappedRequest => {
+  const bound = promptBound(request)
+  const mostOutput = (endpoint: Endpoint): number => limits.get(endpoint.id) ?? mostOutputOf(request, endpoint)
+  const affordable = (endpoint: Endpoint, most: Picodollars): number | undefined =>
+    outputPaidBy(limited(request, limits.get(endpoint.id)), bound)(endpoint, most)
   const [first, ...others] = targets
   const { endpoint } = first
   const within = (held: Picodollars) => {
@@ -61,3 +82,7 @@ export const cappedRequest = (request: ChatRequest, targets: Targets, expectedOu
     within
   }
 }
+
+/** The request with this output limit, if there is one. */
+export const limited = (request: ChatRequest, limit: number | undefined): ChatRequest =>
+  limit === undefined ? request : { ...request, maxOutputTokens: limit }

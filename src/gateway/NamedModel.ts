@@ -2,14 +2,12 @@
  * From the name that a request gives to the catalog model, and from models to the targets that dispatch can call. Every
  * error names the model as the client wrote it.
  */
-import { Array as Arr, Effect, Order } from "effect"
+import { Array as Arr, Effect, Order, Result } from "effect"
 
 import { InvalidModel } from "../api/Errors.ts"
 import type { Endpoint, Model } from "../catalog/Model.ts"
 import type { Offer } from "../catalog/Offer.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
-import { answersNatively, endpointExclusionOf } from "../routing/Eligibility.ts"
-import type { Requirements } from "../routing/RoutingRequest.ts"
 
 /**
  * The endpoints of each model in turn, in the order of the models. With an output limit that is too small for some of
@@ -26,25 +24,6 @@ export const targetsOf = (
     }))
   )
 
-/**
- * The targets of these models, without the endpoints that cannot serve the request, so that no provider is asked for
- * what it is known to refuse. Of one model, the endpoints that guarantee JSON by themselves come first.
- */
-export const servingTargets = (
-  models: readonly [Model, ...Array<Model>],
-  needs: Requirements
-): Arr.NonEmptyReadonlyArray<Target> => {
-  const { outputLimit } = needs
-  const serving = models.flatMap((model) => {
-    const targets = targetsOf([model], outputLimit).filter(
-      ({ endpoint }) => endpointExclusionOf(endpoint, needs) === undefined
-    )
-    const native = targets.filter(({ endpoint }) => answersNatively(endpoint, needs))
-    return [...native, ...targets.filter((target) => !native.includes(target))]
-  })
-  return Arr.isArrayNonEmpty(serving) ? serving : targetsOf(models, outputLimit)
-}
-
 /** The Responses API refuses smaller limits; there the gateway cuts the answer, and pays for what it cuts. */
 const smallestOutputLimit = 16
 
@@ -53,22 +32,29 @@ const byOutputLimit = (outputLimit: number) =>
     return protocol === "openai-responses" && outputLimit < smallestOutputLimit
   })
 
-/** The model that a request names. Fails when the name is unknown, or when none of its providers is switched on. */
-export const namedModel = ({ lookup }: Offer, name: string): Effect.Effect<Model, InvalidModel> => {
+/**
+ * The model that a request names. Fails when the name is unknown, or when none of its providers is switched on. `path`
+ * is the member that names it.
+ */
+export const findModel = ({ lookup }: Offer, name: string, path: string): Result.Result<Model, InvalidModel> => {
   const found = lookup(name)
   switch (found._tag) {
     case "Served":
-      return Effect.succeed(found.model)
+      return Result.succeed(found.model)
     case "Unknown":
-      return Effect.fail(InvalidModel.of(`model: ${quoted(name)} is not a model of this gateway; see /v1/models`))
+      return Result.fail(InvalidModel.of(`${path}: ${quoted(name)} is not a model of this gateway; see /v1/models`))
     case "Unserved":
-      return Effect.fail(
+      return Result.fail(
         InvalidModel.of(
-          `model: no provider of ${name} is switched on; an operator can set ${found.variables.join(" or ")}`
+          `${path}: no provider of ${name} is switched on; an operator can set ${found.variables.join(" or ")}`
         )
       )
   }
 }
+
+/** The same for the one model of a request. */
+export const namedModel = (offer: Offer, name: string): Effect.Effect<Model, InvalidModel> =>
+  Effect.fromResult(findModel(offer, name, "model"))
 
 /** A name from a request in quotes, cut to 128 characters for an error message. */
 export const quoted = (name: string): string => JSON.stringify(name.length > 128 ? `${name.slice(0, 128)}…` : name)

@@ -2,6 +2,7 @@
 import * as Errors from "../api/Errors.ts"
 import type { Model } from "../catalog/Model.ts"
 import type { Offer } from "../catalog/Offer.ts"
+import type { ChoiceExclusion } from "../domain/Choices.ts"
 import type { Exclusion } from "../routing/Eligibility.ts"
 import type { Ranking } from "../routing/Ranking.ts"
 import type { StrictRequest } from "./StrictRequests.ts"
@@ -20,13 +21,18 @@ export const exclusionText: { readonly [E in Exclusion]: string } = {
   context_window: "has too small a context window for this request"
 }
 
-/** The error for a routed request without candidates. */
+/** What the choices of a request left out, as such a phrase. */
+export const choiceText = (exclusions: ReadonlyArray<ChoiceExclusion>): string =>
+  `is left out by ${[...new Set(exclusions)].join(" and ")}`
+
+/** The error for a routed request without candidates. `leftOut`: by which of its choices models were left out. */
 export const noCandidate = (
   { excluded }: Ranking,
-  { offer, strict }: { readonly offer: Offer; readonly strict: StrictRequest | undefined }
+  { offer, strict }: { readonly offer: Offer; readonly strict?: StrictRequest | undefined },
+  leftOut: ReadonlyArray<ChoiceExclusion>
 ): Errors.ModelNotAllowed | Errors.InvalidRequest | Errors.UnsupportedParameter => {
   const reasons = [...new Set(excluded.map(({ reason }) => reason))]
-  if (reasons.length > 0 && reasons.every((reason) => reason === "not_allowed")) {
+  if (leftOut.length === 0 && reasons.length > 0 && reasons.every((reason) => reason === "not_allowed")) {
     return Errors.ModelNotAllowed.of("This API key's model allowlist leaves no model to choose from")
   }
   const refused = excluded.flatMap(({ model, reason }): ReadonlyArray<Model> => {
@@ -34,6 +40,10 @@ export const noCandidate = (
     return found?._tag === "Served" ? [found.model] : []
   })
   if (strict !== undefined && refused.length > 0) return strict.refusal(refused)
-  const why = reasons.map((reason) => exclusionText[reason]).join("; or ")
+  const texts = [
+    ...reasons.map((reason) => exclusionText[reason]),
+    ...(leftOut.length > 0 ? [choiceText(leftOut)] : [])
+  ]
+  const why = texts.join("; or ")
   return Errors.InvalidRequest.of(`No model can serve this request: each of them ${why || "is switched off"}`)
 }

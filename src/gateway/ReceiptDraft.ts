@@ -19,7 +19,7 @@ import type { ChargeFacts, Receipt, RecordedCharge } from "../receipts/Receipt.t
 import { RequestLog } from "../receipts/RequestLog.ts"
 import type { TargetChoice } from "./ChooseTargets.ts"
 import { leftByClient } from "./ClientLeft.ts"
-import { billedCall, routingFeatures, servedBy, withoutMessage } from "./ReceiptParts.ts"
+import { billedCall, excludedOf, routingFeatures, servedBy, withoutMessage } from "./ReceiptParts.ts"
 
 /** How many of the ranked candidates a receipt keeps: enough to explain the choice. */
 const maxCandidates = 10
@@ -27,7 +27,7 @@ const maxCandidates = 10
 /** What is known of a request when its receipt is opened. */
 export interface RequestFacts extends Pick<
   Receipt,
-  "id" | "callName" | "endUserId" | "audio" | "stream" | "requestedModel"
+  "id" | "callName" | "endUserId" | "audio" | "stream" | "requestedModel" | "choices"
 > {
   readonly caller: Caller
 }
@@ -100,17 +100,17 @@ export class ReceiptDraft {
   /** Does nothing on a direct call, which was not routed. */
   recordRouting({ affinity, routed }: TargetChoice): void {
     if (routed === undefined) return
-    const { demand, needs } = routed.ranking.features
+    const { demand } = routed.ranking.features
     this.routing = {
       latencyMillis: routed.latencyMillis,
       pinned: routed.pinned,
       demand: demand?.levels ?? {},
       difficulty: demand?.difficulty ?? 0,
-      features: routingFeatures(needs, this.facts.caller.models, affinity),
+      features: routingFeatures(routed.ranking.features, this.facts.caller.models, affinity),
       candidates: routed.ranking.candidates
         .slice(0, maxCandidates)
         .map(({ cost, distance, model }) => ({ model: model.id, distance, cost })),
-      excluded: routed.ranking.excluded.map(({ model, reason }) => ({ model, because: reason }))
+      excluded: excludedOf(routed)
     }
   }
 
@@ -209,6 +209,7 @@ export class ReceiptDraft {
       organization: this.facts.caller.organization,
       ...(this.target && { served: servedBy(this.target) }),
       ...(this.routing && { routing: this.routing }),
+      ...(this.facts.choices && { choices: this.facts.choices }),
       ...(this.adjusted.length > 0 && { adjusted: this.adjusted }),
       attempts: this.attempts.map(withoutMessage),
       ...this.usageAndRates(),
@@ -219,7 +220,7 @@ export class ReceiptDraft {
 
   /** What the receipt shares with the facts of its charge. */
   private common(nowMillis: number): Omit<ChargeFacts, "served" | "usage"> {
-    const { caller, id: _id, ...facts } = this.facts
+    const { caller, choices: _choices, id: _id, ...facts } = this.facts
     return {
       ...facts,
       project: caller.project,

@@ -5,7 +5,8 @@ import { zero } from "../domain/Money.ts"
 import type { BilledCall } from "../observability/AccessLog.ts"
 import type { Target } from "../providers/dispatch/Target.ts"
 import type { ChargeFacts, Receipt, RoutingFeatures } from "../receipts/Receipt.ts"
-import type { Requirements } from "../routing/RoutingRequest.ts"
+import type { RequestFeatures } from "../routing/RoutingRequest.ts"
+import type { Routed } from "./RoutedTargets.ts"
 
 /** What the access log tells of a receipt. */
 export const billedCall = (receipt: Receipt, target: Target | undefined): BilledCall => ({
@@ -32,14 +33,21 @@ export const withoutCharge = (receipt: Receipt): Receipt => {
   return { ...rest, usageEstimated: false, cost: zero, ...(usage && { unchargedUsage: usage }) }
 }
 
+/** The models that were not candidates, by the rules of the router or by the choices of the request. */
+export const excludedOf = ({ leftOut = [], ranking }: Routed): NonNullable<Receipt["routing"]>["excluded"] => [
+  ...ranking.excluded.map(({ model, reason }) => ({ model, because: reason })),
+  ...leftOut.map(({ because, model }) => ({ model, because: because.join(", ") }))
+]
+
 export const routingFeatures = (
-  { outputLimit, tier, ...needs }: Requirements,
+  { costQuality, needs: { outputLimit, tier, ...needs } }: RequestFeatures,
   allowed: Caller["models"],
   session: string | undefined
 ): RoutingFeatures => ({
   ...needs,
   ...(tier !== undefined && { tier }),
   ...(outputLimit !== undefined && { outputLimit }),
+  ...(costQuality !== undefined && { costQuality }),
   ...(allowed !== undefined && { allowed: [...allowed] }),
   ...(session !== undefined && { session })
 })

@@ -19,7 +19,7 @@ import {
 import type { ChatDispatch } from "../providers/dispatch/Dispatch.ts"
 import type { ChatCall } from "./ChatCall.ts"
 import type { TargetChoice } from "./ChooseTargets.ts"
-import { cappedRequest } from "./HardCap.ts"
+import { cappedRequest, limited } from "./HardCap.ts"
 
 export interface SpendingPlan {
   /** The whole prompt, and all the output that is expected. */
@@ -44,11 +44,11 @@ export const planOf = (
   choice: TargetChoice,
   { defaults, likely }: Expected
 ): SpendingPlan => {
-  const { targets } = choice
+  const { outputLimits, targets } = choice
   const expectation = expectationOf(request, choice)
   const cap =
     call.caller.hardCap === true
-      ? cappedRequest(request, targets, likelyOutput(expectation, likely, defaults))
+      ? cappedRequest(request, targets, likelyOutput(expectation, likely, defaults), outputLimits)
       : undefined
   return {
     expectedTokens: expectedTokens(expectation, defaults),
@@ -57,18 +57,21 @@ export const planOf = (
       // A request that was charged before holds nothing, and is answered as it is.
       if (cap !== undefined && hold.charged === undefined) {
         const paid = cap.within(hold.amount)
-        return { dispatched: { request, ...paid }, limitAt: (endpoint) => paid.outputLimits.get(endpoint) }
+        const limits = outputLimits ? new Map([...outputLimits, ...paid.outputLimits]) : paid.outputLimits
+        return { dispatched: { request, ...paid, outputLimits: limits }, limitAt: (endpoint) => limits.get(endpoint) }
       }
       // What the credit pays for is the limit, so that the answer costs no more.
       const limit = hold.isReduced === true ? affordableOutput(expectation, hold.amount, defaults) : undefined
-      return { dispatched: { request: limited(request, limit), targets }, limitAt: () => limit }
+      const dispatched = { request: limited(request, limit), targets }
+      if (outputLimits === undefined) return { dispatched, limitAt: () => limit }
+      const limits = new Map(Array.from(outputLimits, ([id, chosen]) => [id, Math.min(chosen, limit ?? chosen)]))
+      return {
+        dispatched: { ...dispatched, outputLimits: limits },
+        limitAt: (endpoint) => limits.get(endpoint) ?? limit
+      }
     }
   }
 }
-
-/** The request with this output limit, if there is one. */
-export const limited = (request: ChatRequest, limit: number | undefined): ChatRequest =>
-  limit === undefined ? request : { ...request, maxOutputTokens: limit }
 
 /** Holds what the first candidate is expected to cost. */
 const holdOptionsOf = (
@@ -88,14 +91,14 @@ const holdOptionsOf = (
 })
 
 /** What the first candidate is expected to take. */
-const expectationOf = (request: ChatRequest, { promptTokens, targets }: TargetChoice): Expectation => {
+const expectationOf = (request: ChatRequest, { outputLimits, promptTokens, targets }: TargetChoice): Expectation => {
   const { endpoint } = targets[0]
   return {
     price: endpoint.price,
     modelMaxOutputTokens: endpoint.maxOutputTokens,
     promptTokens,
     audioTokens: audioTokens(request),
-    maxOutputTokens: request.maxOutputTokens,
+    maxOutputTokens: outputLimits?.get(endpoint.id) ?? request.maxOutputTokens,
     tier: reasoningTierOf(request.reasoning)
   }
 }

@@ -2,7 +2,7 @@
  * Requests that insist on their parameters: a target that would get one of them changed, or not at all, is no target
  * for them. What becomes of parameters is known before a provider is called, so such a refusal costs nothing.
  */
-import { Array as Arr, Effect } from "effect"
+import { Array as Arr, Result } from "effect"
 
 import { UnsupportedParameter } from "../api/Errors.ts"
 import type { Model } from "../catalog/Model.ts"
@@ -17,7 +17,7 @@ export interface StrictRequest {
   /** True for a model at none of whose endpoints the request is sent as it is. */
   readonly refuses: (model: Model) => boolean
   /** The targets that get the request as it is. Fails if there is none. */
-  readonly within: (targets: Targets) => Effect.Effect<Targets, UnsupportedParameter>
+  readonly within: (targets: Targets) => Result.Result<Targets, UnsupportedParameter>
   /** Names each parameter that these models would not get, and what would become of it. */
   readonly refusal: (models: ReadonlyArray<Model>) => UnsupportedParameter
 }
@@ -34,7 +34,7 @@ export const strictRequest = (
     refuses: (model) => model.endpoints.every((endpoint) => changesAt({ model, endpoint }).length > 0),
     within: (targets) => {
       const unchanged = targets.filter((target) => changesAt(target).length === 0)
-      return Arr.isArrayNonEmpty(unchanged) ? Effect.succeed(unchanged) : Effect.fail(refusalAt(targets))
+      return Arr.isArrayNonEmpty(unchanged) ? Result.succeed(unchanged) : Result.fail(refusalAt(targets))
     },
     refusal: (models) => refusalAt(models.map((model) => ({ model, endpoint: model.endpoints[0] })))
   }

@@ -3,6 +3,7 @@
  * nothing of what the client or the model wrote.
  */
 import type { Attempt } from "../domain/Attempt.ts"
+import type { Choices } from "../domain/Choices.ts"
 import type {
   ApiKeyId,
   EndpointId,
@@ -35,6 +36,8 @@ export interface RoutingFeatures {
   readonly promptTokens: number
   readonly audioTokens: number
   readonly outputLimit?: number
+  /** The trade between cost and quality that was asked for, from 0 to 1. */
+  readonly costQuality?: number
   /** The key's allowlist; absent when the key may use every model. */
   readonly allowed?: ReadonlyArray<ModelId>
   /** A hash: equal for all requests of one session. The session's name cannot be recovered from it. */
@@ -50,6 +53,7 @@ export type ChargeFacts = Omit<
   | "id"
   | "organization"
   | "routing"
+  | "choices"
   | "attempts"
   | "rates"
   | "rateDivisor"
@@ -95,6 +99,8 @@ export interface Receipt {
     }>
     readonly excluded: ReadonlyArray<{ readonly model: ModelId; readonly because: string }>
   }
+  /** What the request asked of the choice of its model and provider. Absent where it asked for nothing. */
+  readonly choices?: Choices
   readonly attempts: ReadonlyArray<Attempt>
   /**
    * The parameters that the endpoint did not get as they were asked for, each with what was sent: `temperature=1`, or

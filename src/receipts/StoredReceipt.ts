@@ -6,6 +6,7 @@
  */
 import { Schema } from "effect"
 
+import { type Choices, endpointOrders } from "../domain/Choices.ts"
 import * as Ids from "../domain/Ids.ts"
 import { ChargeRule } from "../domain/PriceEntry.ts"
 import { efforts } from "../domain/Reasoning.ts"
@@ -47,9 +48,37 @@ const Features = Schema.Struct({
   promptTokens: Schema.Finite,
   audioTokens: Schema.Finite,
   outputLimit: Schema.optionalKey(Schema.Finite),
+  costQuality: Schema.optionalKey(Schema.Finite),
   allowed: Schema.optionalKey(Schema.Array(Ids.ModelId)),
   session: Schema.optionalKey(Schema.String)
 })
+
+const Names = Schema.optionalKey(Schema.Array(Schema.String))
+const Switch = Schema.optionalKey(Schema.Boolean)
+
+const StoredChoices = Schema.Struct({
+  models: Schema.optionalKey(Schema.Array(Schema.Struct({ name: Schema.String, index: Schema.Finite }))),
+  provider: Schema.optionalKey(
+    Schema.Struct({
+      order: Names,
+      only: Names,
+      ignore: Names,
+      allowFallbacks: Switch,
+      sort: Schema.optionalKey(Schema.Literals(endpointOrders)),
+      maxPrice: Schema.optionalKey(
+        Schema.Struct({
+          prompt: Schema.optionalKey(StoredPicodollars),
+          completion: Schema.optionalKey(StoredPicodollars)
+        })
+      ),
+      denyTraining: Switch,
+      zeroRetention: Switch,
+      requireParameters: Switch
+    })
+  ),
+  costQuality: Schema.optionalKey(Schema.Finite),
+  maxCost: Schema.optionalKey(StoredPicodollars)
+}) satisfies Schema.Schema<Choices>
 
 const Routing = Schema.Struct({
   latencyMillis: Schema.Finite,
@@ -105,6 +134,7 @@ export const StoredReceipt = Schema.Struct({
   organization: Ids.OrganizationId,
   served: Schema.optionalKey(Served),
   routing: Schema.optionalKey(Routing),
+  choices: Schema.optionalKey(StoredChoices),
   attempts: Schema.Array(Attempt),
   adjusted: Schema.optionalKey(Schema.Array(Schema.String)),
   usage: Schema.optionalKey(Usage),
@@ -154,12 +184,22 @@ const routingAsText = ({ candidates, ...routing }: NonNullable<Receipt["routing"
   candidates: candidates.map((candidate) => ({ ...candidate, cost: candidate.cost.toString() }))
 })
 
+const choicesAsText = ({ maxCost, provider, ...choices }: NonNullable<Receipt["choices"]>) => {
+  const { maxPrice, ...preferences } = provider ?? {}
+  const price = maxPrice && { prompt: maxPrice.prompt?.toString(), completion: maxPrice.completion?.toString() }
+  return {
+    ...choices,
+    maxCost: maxCost?.toString(),
+    provider: provider && { ...preferences, maxPrice: price }
+  }
+}
+
 /** The milliseconds since 1970 that the id of a request contains. */
 export const millisIn = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 
 /** The part of a receipt for which the request log has no columns, as JSON that can be laid over them. */
 export const encodeDetail = ({ atMillis, id, ...receipt }: Receipt): string => {
-  const { adjusted, attempts, audio, rateDivisor, rates, routing, rule, unchargedUsage, uncollected } = receipt
+  const { adjusted, attempts, audio, choices, rateDivisor, rates, routing, rule, unchargedUsage, uncollected } = receipt
   // A try that was repeated later has the id of the first one, and then its own time is not that of the id.
   const time = atMillis === millisIn(id) ? {} : { atMillis }
   const detail = {
@@ -172,7 +212,8 @@ export const encodeDetail = ({ atMillis, id, ...receipt }: Receipt): string => {
     rateDivisor: rateDivisor?.toString(),
     unchargedUsage,
     uncollected: uncollected?.toString(),
-    routing: routing && routingAsText(routing)
+    routing: routing && routingAsText(routing),
+    choices: choices && choicesAsText(choices)
   }
   return encodeStorable(detail satisfies { readonly [member in keyof Receipt]?: unknown })
 }

@@ -5,9 +5,9 @@
 import { type Axis, axes, type Model, perAxis, type Profile } from "../catalog/Model.ts"
 import { costOf } from "../catalog/Price.ts"
 import type { ModelId } from "../domain/Ids.ts"
-import type { Picodollars } from "../domain/Money.ts"
 import type { ReasoningTier } from "../domain/Reasoning.ts"
 import { none } from "../domain/Usage.ts"
+import { type Candidate, bandWidthAt, compareText, inBands, type Scored } from "./Bands.ts"
 import { calibrated, type Demand, type DemandModel } from "./Demand.ts"
 import {
   answersNatively,
@@ -18,22 +18,7 @@ import {
   standIns,
   thinkingDeviation
 } from "./Eligibility.ts"
-import { featuresOf, type RequestFeatures, type RoutingRequest } from "./RoutingRequest.ts"
-
-export interface Candidate {
-  readonly model: Model
-  /**
-   * How far the model is expected to fall short of the demand; 0 for a model with every skill at 1. Skill above the
-   * demand lowers the distance too, but by less. Without a demand: how far its mean skill is below `multimodalLevel`.
-   */
-  readonly distance: number
-  /** What the model would not do as it was asked; 0 when nothing. Candidates with fewer deviations come first. */
-  readonly deviations: number
-  /** Candidates of one band are equally good; within it the cheaper one comes first. 0 is the best band. */
-  readonly band: number
-  /** Expected cost of this request. */
-  readonly cost: Picodollars
-}
+import { balanced, featuresOf, type RequestFeatures, type RoutingRequest } from "./RoutingRequest.ts"
 
 export interface Ranking {
   /** Best first. Empty when no model is eligible. */
@@ -77,7 +62,10 @@ export const rankFeatures = (
     (takesParameters(model) ? 0 : 1) +
     (model.endpoints.some((endpoint) => serves(endpoint, needs)) ? 0 : 1)
   return {
-    candidates: inBands(scored([...eligible, ...readmitted], features, deviationsOf)),
+    candidates: inBands(
+      scored([...eligible, ...readmitted], features, deviationsOf),
+      bandWidthAt(features.costQuality)
+    ),
     excluded: excluded
       .filter(({ model }) => !readmitted.includes(model))
       .map(({ model, reason }) => ({ model: model.id, reason }))
@@ -117,18 +105,15 @@ const reasoningTokens = { none: 0, low: 1_000, high: 6_000 } as const satisfies 
  */
 const multimodalLevel = 0.7
 
-/** `calibratedDistance` is measured from the calibrated demand and decides the band. */
-type Scored = Omit<Candidate, "band"> & { readonly calibratedDistance: number }
-
 const scored = (
   models: ReadonlyArray<Model>,
-  { demand, needs }: RequestFeatures,
+  { costQuality, demand, needs }: RequestFeatures,
   deviationsOf: (model: Model) => number
 ): ReadonlyArray<Scored> => {
   const promptTokens = Math.ceil(needs.promptTokens)
   const audioInput = Math.min(needs.audioTokens, promptTokens)
   const prompt = { ...none, input: promptTokens - audioInput, audioInput }
-  const scoring = demand === undefined ? multimodalScoring : scoringFor(calibrated(demand))
+  const scoring = demand === undefined ? multimodalScoring(costQuality) : scoringFor(calibrated(demand))
   const distance = demand === undefined ? scoring.distance : shortfall(demand.levels)
   return models.map((model) => {
     const tier = effectiveTier(model, needs.tier)
@@ -203,11 +188,14 @@ const scoringFor = ({ difficulty, levels }: Demand): Scoring => {
   }
 }
 
-const multimodalScoring: Scoring = {
-  distance: (profile) =>
-    Math.max(0, multimodalLevel - axes.reduce((sum, axis) => sum + profile[axis], 0) / axes.length),
-  visibleTokens: defaultVisibleTokens,
-  difficulty: 0.5
+const multimodalScoring = (costQuality: number = balanced): Scoring => {
+  // For a request that asks for more than usual, no level below 1 is good enough in the end.
+  const level = multimodalLevel + (1 - multimodalLevel) * Math.max(0, 2 * costQuality - 1)
+  return {
+    distance: (profile) => Math.max(0, level - axes.reduce((sum, axis) => sum + profile[axis], 0) / axes.length),
+    visibleTokens: defaultVisibleTokens,
+    difficulty: 0.5
+  }
 }
 
 /** Output tokens, reasoning included, within the limits of the client and of the first endpoint. */
@@ -216,34 +204,3 @@ const expectedOutput = (model: Model, tier: ReasoningTier, scoring: Scoring, lim
   const expected = Math.ceil(scoring.visibleTokens * model.verbosity + reasoning)
   return Math.min(expected, limit ?? expected, model.endpoints[0].maxOutputTokens)
 }
-
-/** Distances this close count as equal, since neither predictions nor profiles are more precise. */
-export const bandWidth = 0.03
-
-/**
- * Forms bands from the best model down: a band holds the models within `bandWidth` of its first, and the next model
- * begins the next band. Models that deviate more from what was asked are in later bands. Within a band the order is by
- * cost, then by id.
- */
-const inBands = (candidates: ReadonlyArray<Scored>): ReadonlyArray<Candidate> => {
-  const byDistance = candidates.toSorted(
-    (a, b) =>
-      a.deviations - b.deviations || a.calibratedDistance - b.calibratedDistance || compareText(a.model.id, b.model.id)
-  )
-  let band = -1
-  let bandStart = -Infinity
-  let deviations = 0
-  const banded = byDistance.map(({ calibratedDistance, ...candidate }): Candidate => {
-    if (calibratedDistance - bandStart > bandWidth || candidate.deviations > deviations) {
-      band++
-      deviations = candidate.deviations
-      bandStart = calibratedDistance
-    }
-    return { ...candidate, band }
-  })
-  return banded.sort((a, b) => a.band - b.band || compareMoney(a.cost, b.cost) || compareText(a.model.id, b.model.id))
-}
-
-const compareMoney = (a: Picodollars, b: Picodollars): number => (a < b ? -1 : a > b ? 1 : 0)
-
-const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)

@@ -25,7 +25,12 @@ export interface RoutingRequest {
   readonly takesParameters?: (model: Model) => boolean
   /** True for a model that may not be used, because the client insists on all parameters. By default there is none. */
   readonly refuses?: (model: Model) => boolean
+  /** From 0, the cheapest model, to 1, the best. Absent as `balanced`. */
+  readonly costQuality?: number
 }
+
+/** The trade between cost and quality of a request that does not say. */
+export const balanced = 0.5
 
 /** What a model must support to serve a request. Derived once per request, because conversations can be long. */
 export interface Requirements {
@@ -56,11 +61,15 @@ export interface RequestFeatures {
   readonly needs: Requirements
   /** `undefined` for a conversation with images or audio, whose demand is not predicted. */
   readonly demand: Demand | undefined
+  /** Absent as `balanced`. */
+  readonly costQuality?: number
 }
 
 export const featuresOf = (routingRequest: RoutingRequest, demandModel: DemandModel): RequestFeatures => {
   const needs = requirementsOf(routingRequest)
-  return { needs, demand: needs.image || needs.audio ? undefined : demandModel.predict(routingRequest.request) }
+  const demand = needs.image || needs.audio ? undefined : demandModel.predict(routingRequest.request)
+  const { costQuality } = routingRequest
+  return { needs, demand, ...(costQuality !== undefined && { costQuality }) }
 }
 
 export const requirementsOf = ({ promptTokens, request, stream }: RoutingRequest): Requirements => ({

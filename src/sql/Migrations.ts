@@ -32,6 +32,7 @@ import { concurrentRequestsMigration } from "./migrations/0021_concurrent_reques
 import { usageByHourMigration } from "./migrations/0022_usage_by_hour.ts"
 import { sharedBudgetsMigration } from "./migrations/0023_shared_budgets.ts"
 import { usageByDayMigration } from "./migrations/0024_usage_by_day.ts"
+import { organizationAliasesMigration } from "./migrations/0025_organization_aliases.ts"
 
 export const migrations = {
   "0001_access": accessMigration,
@@ -57,7 +58,8 @@ export const migrations = {
   "0021_concurrent_requests": concurrentRequestsMigration,
   "0022_usage_by_hour": usageByHourMigration,
   "0023_shared_budgets": sharedBudgetsMigration,
-  "0024_usage_by_day": usageByDayMigration
+  "0024_usage_by_day": usageByDayMigration,
+  "0025_organization_aliases": organizationAliasesMigration
 }
 
 /** The tables and views that exist once all migrations are applied. */

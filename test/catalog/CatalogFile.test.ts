@@ -166,6 +166,18 @@ describe("CatalogFile", () => {
     })
   }
 
+  it("names models by aliases, of which a later file replaces the earlier, and refuses those of no model", () => {
+    const later = { aliases: { fast: "acme-2" }, models: [{ ...catalogWith().models[0], id: "acme-2" }] }
+    const { aliases } = Result.getOrThrow(
+      loadCatalogFiles([{ ...catalogWith(), aliases: { fast: "acme-1", same: "acme-1" } }, later])
+    )
+    assert.deepStrictEqual(Object.fromEntries(aliases ?? []), { fast: "acme-2", same: "acme-1" } as never)
+    const nobody = faultOf({ ...catalogWith(), aliases: { fast: "nobody" } })
+    assert.strictEqual(nobody?.message, 'aliases.fast: "nobody" is not a model of this catalog')
+    const taken = faultOf({ ...catalogWith(), aliases: { "acme-1": "acme-1" } })
+    assert.strictEqual(taken?.message, "aliases.acme-1: is the id of a model")
+  })
+
   it("refuses an operator's file that is not JSON", () => {
     const result = loadCatalog("{")
     assert.isTrue(Result.isFailure(result) && result.failure.message.startsWith("is not JSON"))

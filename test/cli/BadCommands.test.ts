@@ -128,6 +128,11 @@ onEmbedded.sandbox("tollgate beside a gateway, given what is wrong", (it) => {
         ])
           assert.strictEqual((yield* run("org", "pricing", "Page 1", ...flags)).code, 1, flags.join(" "))
         assert.isNull((yield* json("org", "pricing", "Page 1", "--clear"))["pricing"])
+        const named = yield* json("org", "aliases", "Page 1", "--alias", "fast=gpt-4o-mini", "--alias", "smart=auto")
+        assert.deepStrictEqual(named["aliases"], { fast: "gpt-4o-mini", smart: "auto" })
+        for (const flags of [[], ["--clear", "--alias", "a=auto"], ["--alias", "a=nobody"], ["--alias", "a"]])
+          assert.strictEqual((yield* run("org", "aliases", "Page 1", ...flags)).code, 1, flags.join(" "))
+        assert.isNull((yield* json("org", "aliases", "Page 1", "--clear"))["aliases"])
       }),
     commandsTimeout
   )

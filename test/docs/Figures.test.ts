@@ -10,7 +10,7 @@ import { maxFormBytes, maxParts } from "../../src/http/audio/UploadForm.ts"
 import { maxContainers, maxDepth } from "../../src/http/edge/JsonBody.ts"
 import { defaultFailoverLimits } from "../../src/providers/dispatch/FailoverRules.ts"
 import { defaultTimeouts } from "../../src/providers/transport/Timeouts.ts"
-import { bandWidth } from "../../src/routing/Ranking.ts"
+import { bandWidth } from "../../src/routing/Bands.ts"
 import { pinLifetime } from "../../src/routing/SessionPins.ts"
 import { pages } from "./DocumentPages.ts"
 

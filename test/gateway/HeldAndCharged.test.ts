@@ -81,7 +81,8 @@ const services = (seen: Seen, { events, settling, transcript }: Answering) => {
           affinity: undefined,
           routed: undefined,
           adjustments: () => [],
-          confirmPin: () => Effect.void
+          confirmPin: () => Effect.void,
+          observeSpeed: () => undefined
         })
     }),
     Layer.mock(Dispatch)({

@@ -4,8 +4,9 @@ import { Schema } from "effect"
 import type { Model } from "../../src/catalog/Model.ts"
 import type { ChatRequest } from "../../src/domain/Conversation.ts"
 import { modelId } from "../../src/domain/Ids.ts"
+import { bandWidth, type Candidate } from "../../src/routing/Bands.ts"
 import { calibrated, type DemandModel } from "../../src/routing/Demand.ts"
-import { bandWidth, rankModels, shortfall, uncertainties, type Ranking } from "../../src/routing/Ranking.ts"
+import { rankModels, shortfall, uncertainties, type Ranking } from "../../src/routing/Ranking.ts"
 import type { RoutingRequest } from "../../src/routing/RoutingRequest.ts"
 import { routingRequestOf, audio, endpointAt, flatProfile, image, modelOf, requestOf, tool } from "./TestModels.ts"
 
@@ -86,6 +87,38 @@ describe("Ranking", () => {
         for (const distance of band) assert.isAtMost(distance - (nearest[at] ?? 0), bandWidth)
         if (at > 0) assert.isAbove((nearest[at] ?? 0) - (nearest[at - 1] ?? 0), bandWidth)
       })
+    }
+  )
+
+  it.prop(
+    "never gives a worse first candidate, and never a cheaper one, for more quality",
+    { pool: Pool, one: Skill, other: Skill },
+    ({ one, other, pool }) => {
+      const demand = { levels: flatProfile(0.5), difficulty: 0.5 }
+      const distanceOf = shortfall(calibrated(demand).levels, uncertainties.calibrated)
+      const firstAt = (content: Parameters<typeof requestOf>[0], costQuality?: number) => {
+        const request = routingRequestOf(requestOf(content), costQuality === undefined ? {} : { costQuality })
+        return rankModels(poolOf(pool), request, { predict: () => demand }).candidates[0]
+      }
+      const profileIn = ({ model }: Candidate) => model.profiles.none ?? flatProfile(0)
+      for (const [content, qualityOf] of [
+        ["Hi", (candidate: Candidate) => -distanceOf(profileIn(candidate))],
+        // What has images is compared by mean skill, which is the same on every axis here.
+        [[image], (candidate: Candidate) => profileIn(candidate).math]
+      ] as const) {
+        const [less, more] = [firstAt(content, Math.min(one, other)), firstAt(content, Math.max(one, other))]
+        if (less === undefined || more === undefined) assert.lengthOf(pool, 0)
+        else {
+          assert.isAtLeast(qualityOf(more), qualityOf(less) - 1e-12)
+          assert.isTrue(more.cost >= less.cost)
+          const candidates = poolOf(pool).map((model) => ({ model }) as Candidate)
+          const [cheapest, best] = [firstAt(content, 0), firstAt(content, 1)]
+          const rates = pool.map(({ rate }) => rate)
+          assert.strictEqual(cheapest?.model.endpoints[0].price.rates.input, BigInt(Math.min(...rates)))
+          assert.approximately(best ? qualityOf(best) : NaN, Math.max(...candidates.map(qualityOf)), 1e-12)
+          assert.deepStrictEqual(firstAt(content, 0.5), firstAt(content))
+        }
+      }
     }
   )
 

@@ -16,6 +16,7 @@ import { audioExtensions } from "../../src/domain/Transcription.ts"
 import { type MetricDefinition, metricTable } from "../../src/observability/MetricTable.ts"
 import { protocols } from "../../src/providers/protocols/Protocols.ts"
 import { directives } from "../../src/sandbox/Directives.ts"
+import { choiceRows, dataPolicyRows } from "./ChoiceTables.ts"
 import type { Text } from "./PublishedText.ts"
 
 const code = (text: string): string => `\`${text}\``
@@ -119,6 +120,8 @@ export const tables: { readonly [name: string]: () => string } = {
   variables: variableTable,
   providers: providerTable,
   errors: errorCodeTable,
+  choices: () => table(["member", "meaning"], choiceRows()),
+  "data-policies": () => table(["provider", "training", "retention"], dataPolicyRows()),
   "audio-rates": audioRateTable,
   metrics: metricsTable
 }

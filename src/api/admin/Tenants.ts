@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 
+import { AliasEntries } from "../../domain/AliasEntries.ts"
 import { EnvironmentId, OrganizationId, ProjectId } from "../../domain/Ids.ts"
 import { PricingEntry } from "../../domain/PriceEntry.ts"
 import { RequestValidation, strictBodies, Time } from "../RequestRules.ts"
@@ -18,6 +19,7 @@ import {
   UsdAmount
 } from "./AdminRoutes.ts"
 
+const Aliases = AliasEntries.annotate({ identifier: "OrganizationAliases" })
 const Pricing = PricingEntry.annotate({ identifier: "OrganizationPricing" })
 
 export const OrganizationBody = Schema.Struct({
@@ -30,6 +32,7 @@ export const OrganizationBody = Schema.Struct({
     description: "Below it the organization is alerted; null: below `ALERT_LOW_BALANCE_USD`."
   }),
   pricing: Schema.NullOr(Pricing).annotate({ description: "What it is charged; null: what the catalog says." }),
+  aliases: Schema.NullOr(Aliases).annotate({ description: "The names that it gives to models; null: none." }),
   hard_cap: Schema.Boolean.annotate({
     description: "Whether the balance can never go below zero, whatever a provider counts."
   }),
@@ -63,6 +66,9 @@ const OrganizationPatch = Schema.Struct({
   low_balance_usd: Schema.optionalKey(Schema.NullOr(UsdAmount)),
   pricing: Schema.optionalKey(Schema.NullOr(Pricing)).annotateKey({
     description: "What it is charged from now on, as a whole; null: what the catalog says."
+  }),
+  aliases: Schema.optionalKey(Schema.NullOr(Aliases)).annotateKey({
+    description: "The names that it gives to models from now on, as a whole; null: none."
   }),
   hard_cap: Schema.optionalKey(Schema.Boolean),
   concurrent_requests: Schema.optionalKey(Schema.NullOr(ConcurrentRequests))

@@ -14,6 +14,7 @@ const failedOver: typeof Generation.Encoded = {
   call_name: "support-chat",
   end_user_id: null,
   audio: null,
+  choices: { provider: { ignore: ["groq"] }, max_cost_usd: "0.25" },
   attempts: [
     {
       model: "claude-haiku-5-5",

@@ -10,6 +10,7 @@ import { InvalidRequest } from "../../api/Errors.ts"
 import { Catalog } from "../../catalog/Catalog.ts"
 import type { CatalogData } from "../../catalog/CatalogData.ts"
 import { pricingFault } from "../../catalog/ChargeRules.ts"
+import { type AliasEntries, automaticModel } from "../../domain/AliasEntries.ts"
 import { fromUsd, toUsd } from "../../domain/Money.ts"
 import type { PricingEntry } from "../../domain/PriceEntry.ts"
 import { listBody, pageRequestOf, timeOf, timeOrNull } from "../edge/ListWire.ts"
@@ -41,6 +42,7 @@ export const tenantHandlersLayer = HttpApiBuilder.group(AdminApi, "tenants", (ha
       .handle("updateOrganization", ({ params, payload }) =>
         Effect.gen(function* () {
           yield* checkPricing(data, payload.pricing)
+          yield* checkAliases(data, payload.aliases)
           const lowBalance = yield* thresholdOf(payload.low_balance_usd)
           return yield* organizations
             .update(params.id, {
@@ -51,6 +53,7 @@ export const tenantHandlersLayer = HttpApiBuilder.group(AdminApi, "tenants", (ha
               concurrentRequests: payload.concurrent_requests,
               lowBalance,
               pricing: payload.pricing,
+              aliases: payload.aliases,
               hardCap: payload.hard_cap
             })
             .pipe(Effect.map(organizationBody), orAdminError)
@@ -101,6 +104,16 @@ const checkPricing = ({ models }: CatalogData, pricing: PricingEntry | null | un
   return fault === undefined ? Effect.void : Effect.fail(InvalidRequest.of(fault))
 }
 
+/** Names of chat models, or of the choice of the gateway. */
+const checkAliases = ({ models }: CatalogData, aliases: AliasEntries | null | undefined) => {
+  const unknown = Object.entries(aliases ?? {}).find(
+    ([, id]) => id !== automaticModel && models.get(id)?.kind !== "chat"
+  )
+  return unknown === undefined
+    ? Effect.void
+    : Effect.fail(InvalidRequest.of(`aliases.${unknown[0]}: must be the id of a chat model, or ${automaticModel}`))
+}
+
 const organizationBody = (organization: Organization): typeof OrganizationBody.Type => ({
   object: "organization",
   id: organization.id,
@@ -109,6 +122,7 @@ const organizationBody = (organization: Organization): typeof OrganizationBody.T
   tokens_per_minute: organization.limits.tokensPerMinute ?? null,
   low_balance_usd: organization.lowBalance === undefined ? null : toUsd(organization.lowBalance),
   pricing: organization.pricing ?? null,
+  aliases: organization.aliases ?? null,
   hard_cap: organization.hardCap,
   concurrent_requests: organization.limits.concurrentRequests ?? null,
   created_at: timeOf(organization.createdAtMillis),

@@ -9,6 +9,7 @@ import { ChatCompletionRequest as Wire } from "../../api/ChatRequest.ts"
 import { InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
 import type { JsonObject } from "../../domain/JsonObject.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
+import { choicesFrom } from "../completion/ChoicesFromWire.ts"
 import type { BodyError, RequestContext } from "../completion/ClientProtocol.ts"
 import { badCallName, badContext } from "../completion/ContextChecks.ts"
 import { parseJsonObject } from "../edge/JsonBody.ts"
@@ -30,19 +31,29 @@ const check = (fields: JsonObject, context: RequestContext): Result.Result<ChatI
   const serviceName = serviceNameOf(context.autoModel)
   const service = readServiceMember(fields, serviceName)
   if (Result.isFailure(service)) return Result.fail(service.failure)
+  return Result.flatMap(choicesFrom(fields, context.autoModel), (choices) =>
+    decoded(fields, context, { ...service.success, ...(choices && { choices }) })
+  )
+}
+
+const decoded = (
+  fields: JsonObject,
+  context: RequestContext,
+  chosen: Pick<ChatInput, "strict" | "choices">
+): Result.Result<ChatInput, BodyError> => {
   // A model that is not text is reported last, as an unknown model would be.
   const modelIsText = fields["model"] === undefined || fields["model"] === null || typeof fields["model"] === "string"
-  const decoded = decode(modelIsText ? fields : { ...fields, model: null })
-  if (Exit.isFailure(decoded)) {
-    const issue = Option.flatMapNullishOr(Exit.findErrorOption(decoded), firstIssue)
+  const read = decode(modelIsText ? fields : { ...fields, model: null })
+  if (Exit.isFailure(read)) {
+    const issue = Option.flatMapNullishOr(Exit.findErrorOption(read), firstIssue)
     return Result.fail(InvalidRequest.of(Option.getOrElse(issue, () => "The request body is not a valid chat request")))
   }
-  const wire = decoded.value
+  const wire = read.value
   const inconsistent = badToolReferences(wire) ?? badCacheControl(wire)
   if (inconsistent !== undefined) return Result.fail(InvalidRequest.of(inconsistent))
   if (!modelIsText) return Result.fail(InvalidModel.of("model must be the id of a model, as text"))
-  const input = { ...chatInputOf(wire, context), ...service.success }
-  const ignored = ignoredParameters(fields, serviceName, readMembers)
+  const input = { ...chatInputOf(wire, context), ...chosen }
+  const ignored = ignoredParameters(fields, serviceNameOf(context.autoModel), readMembers)
   return Result.succeed(ignored.length === 0 ? input : { ...input, ignored })
 }
 

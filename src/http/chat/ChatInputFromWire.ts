@@ -14,13 +14,14 @@ import type {
 } from "../../domain/Conversation.ts"
 import type { ReasoningFields } from "../../domain/Reasoning.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
+import { modelFrom } from "../completion/ChoicesFromWire.ts"
 import type { RequestContext } from "../completion/ClientProtocol.ts"
 import { isLabel, maxEndUserIdLength } from "../edge/RequestLabels.ts"
 import { cacheControlOf, withMark, withMarkOnLast, type WireCacheControl } from "./CacheControlFromWire.ts"
 
 /** Translates a body that the schema has accepted. */
 export const chatInputOf = (wire: Api.ChatCompletionRequest, context: RequestContext): ChatInput => ({
-  model: wire.model === context.autoModel ? undefined : (wire.model ?? undefined),
+  model: modelFrom(wire, context.autoModel),
   request: toRequest(wire, context.sessionHeader),
   reasoning: toReasoning(wire),
   stream: wire.stream ?? false,

@@ -16,8 +16,16 @@ export interface ServiceMember {
 /** The name of the service, of which `<service>-auto` is made. */
 export const serviceNameOf = (autoModel: string): string => autoModel.replace(/-auto$/, "")
 
-/** Members of the same object in the form of a transcription, which must not be refused in a chat. */
-const ofTranscriptions: ReadonlySet<string> = new Set(["call_name", "end_user_id", "memory", "eval", "policy"])
+/** Members of the same object that are read elsewhere, or have a meaning for transcriptions alone. */
+const readElsewhere: ReadonlySet<string> = new Set([
+  "cost_quality",
+  "max_cost_usd",
+  "call_name",
+  "end_user_id",
+  "memory",
+  "eval",
+  "policy"
+])
 
 export const readServiceMember = (
   fields: JsonObject,
@@ -27,7 +35,7 @@ export const readServiceMember = (
   if (member === undefined || member === null) return Result.succeed({})
   if (!isPlainObject(member)) return Result.fail(InvalidRequest.of(`${serviceName}: Expected an object`))
   const { strict, ...others } = member
-  const unknown = Object.keys(others).find((name) => !ofTranscriptions.has(name) && others[name] !== null)
+  const unknown = Object.keys(others).find((name) => !readElsewhere.has(name) && others[name] !== null)
   if (unknown !== undefined)
     return Result.fail(UnsupportedParameter.of(`${serviceName}.${unknown.slice(0, 64)} is not supported`))
   if (strict === undefined || strict === null || strict === false) return Result.succeed({})

@@ -10,6 +10,7 @@ import { toUsd, zero } from "../../domain/Money.ts"
 import type { Receipt } from "../../receipts/Receipt.ts"
 import { RequestLog } from "../../receipts/RequestLog.ts"
 import { completionId, requestIdIn } from "../chat/ChatAnswer.ts"
+import { choicesBody } from "./ChoicesBody.ts"
 
 const isRequestId = Schema.is(RequestId)
 
@@ -41,6 +42,7 @@ export const toGeneration = (receipt: Receipt): typeof Generation.Type => ({
   call_name: receipt.callName ?? null,
   end_user_id: receipt.endUserId ?? null,
   audio: receipt.audio === undefined ? null : { ms: receipt.audio.millis, basis: receipt.audio.basis },
+  choices: receipt.choices === undefined ? null : choicesBody(receipt.choices),
   attempts: receipt.attempts.map((attempt) => ({
     model: attempt.model,
     endpoint: attempt.endpoint,

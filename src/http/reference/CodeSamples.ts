@@ -136,7 +136,14 @@ const nodeFetch = (request: SampleRequest): string => {
  * Fields that the method of the `openai` package for Python does not know go into `extra_body`. The package for Node
  * sends whatever it is given.
  */
-const beyondOpenAi: ReadonlySet<string> = new Set(["cache_control", "reasoning", "session_id", "svc"])
+const beyondOpenAi: ReadonlySet<string> = new Set([
+  "cache_control",
+  "models",
+  "provider",
+  "reasoning",
+  "session_id",
+  "svc"
+])
 
 const pythonOpenAi = (files: ReadonlySet<string>, request: SampleRequest, call: string): string => {
   const fields = Object.entries(fieldsOf(request.body))

@@ -8,6 +8,7 @@ import { InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Er
 import type { ResponsesInputItem } from "../../api/ResponsesItems.ts"
 import { ResponsesRequest as Wire } from "../../api/ResponsesRequest.ts"
 import type { JsonObject } from "../../domain/JsonObject.ts"
+import { withChoices } from "../completion/ChoicesFromWire.ts"
 import type { BodyError, ReadBody, RequestContext } from "../completion/ClientProtocol.ts"
 import { badCallName, badContext } from "../completion/ContextChecks.ts"
 import { parseJsonObject } from "../edge/JsonBody.ts"
@@ -57,10 +58,9 @@ const check = (fields: JsonObject, context: RequestContext): Result.Result<ReadB
   if (!modelIsText) return Result.fail(InvalidModel.of("model must be the id of a model, as text"))
   const input = responsesInputOf(wire, { tools, blocks: Result.getOrElse(blocks, () => noBlocks) }, context)
   const ignored = [...leftOut.map(({ type }) => `tools.${type}=omitted`), ...(input.ignored ?? [])]
-  return Result.succeed({
-    input: ignored.length === 0 ? input : { ...input, ignored },
-    asked: responsesAsked(fields, tools)
-  })
+  const asked = responsesAsked(fields, tools)
+  const named = ignored.length === 0 ? input : { ...input, ignored }
+  return Result.map(withChoices(named, fields, context.autoModel), (chosen) => ({ input: chosen, asked }))
 }
 
 const decode = Schema.decodeUnknownExit(Wire)
