@@ -122,7 +122,7 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
     const hold = yield* takeHold(plan.holdOptions)
     receipt.recordHold(hold.amount)
     const { dispatched, limitAt } = plan.within(hold)
-    const { affinity, promptTokens } = choice
+    const { affinity } = choice
     const sent = send({ held: hold.request, ...dispatched, ...(affinity !== undefined && { affinity }) })
     const answered = yield* Effect.catch(sent, (exhausted) => unanswered(exhausted, receipt, hold))
     receipt.recordAnswer(answered, clock.currentTimeMillisUnsafe())
@@ -133,13 +133,12 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
     receipt.recordAdjustments(adjustments)
     yield* choice.confirmPin(answered.target.model.id)
     const { endpoint, model } = answered.target
-    const meter = meterOf(request, promptTokens, answered.target)
+    const meter = meterOf(request, choice.promptTokens, answered.target)
     const learn = (outputTokens: number) => {
       if (limit === undefined) learned.observe(kindAt(model.id), outputTokens)
       choice.observeSpeed(endpoint.id, speed(outputTokens))
     }
-    const dropped = droppedOf(call.input, adjustments)
-    const named = { model: model.id, routing: routingSummary(choice, model.id), adjustments, dropped, promptTokens }
+    const named = namedAnswer(call.input, choice, { model: model.id, adjustments })
     return { answer: answered, meter, hold, receipt, learn, named }
   })
 
@@ -158,6 +157,19 @@ const make = Effect.fnUntraced(function* ({ defaultOutputTokens }: CompleteChatO
   })
 
   return CompleteChat.of({ complete, stream })
+})
+
+/** What is named in an answer beside its output. */
+const namedAnswer = (
+  input: ChatInput,
+  choice: TargetChoice,
+  { adjustments, model }: Pick<PlainAnswer, "model" | "adjustments">
+) => ({
+  model,
+  routing: routingSummary(choice, model),
+  adjustments,
+  dropped: droppedOf(input, adjustments),
+  promptTokens: choice.promptTokens
 })
 
 /** The error of a request that no target has answered. */

@@ -19,7 +19,7 @@ import type { ChargeFacts, Receipt, RecordedCharge } from "../receipts/Receipt.t
 import { RequestLog } from "../receipts/RequestLog.ts"
 import type { TargetChoice } from "./ChooseTargets.ts"
 import { leftByClient } from "./ClientLeft.ts"
-import { billedCall, excludedOf, routingFeatures, servedBy, withoutMessage } from "./ReceiptParts.ts"
+import { billedCall, excludedOf, routingFeatures, ruleOf, servedBy, withoutMessage } from "./ReceiptParts.ts"
 
 /** How many of the ranked candidates a receipt keeps: enough to explain the choice. */
 const maxCandidates = 10
@@ -198,7 +198,12 @@ export class ReceiptDraft {
   /** What the charge that was recorded is computed from, to be stored with it. */
   chargeFacts(nowMillis: number): ChargeFacts {
     if (this.metered === undefined || this.target === undefined) throw new Error("nothing was charged")
-    return { ...this.common(nowMillis), ...this.rule(), served: servedBy(this.target), usage: this.metered.usage }
+    return {
+      ...this.common(nowMillis),
+      ...ruleOf(this.target),
+      served: servedBy(this.target),
+      usage: this.metered.usage
+    }
   }
 
   /** The receipt with everything that has been recorded so far. */
@@ -241,11 +246,6 @@ export class ReceiptDraft {
   private usageAndRates(): Pick<Receipt, "usage" | "rates" | "rateDivisor" | "rule"> {
     if (this.metered === undefined || this.target === undefined) return {}
     const { usage } = this.metered
-    return { usage, ...statedRates(this.target.endpoint.price, usage), ...this.rule() }
-  }
-
-  private rule(): Pick<Receipt, "rule"> {
-    const rule = this.target?.endpoint.charge?.rule
-    return rule === undefined ? {} : { rule }
+    return { usage, ...statedRates(this.target.endpoint.price, usage), ...ruleOf(this.target) }
   }
 }

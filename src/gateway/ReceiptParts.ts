@@ -57,3 +57,9 @@ export const withoutMessage = (attempt: Attempt): Attempt => {
   const { message: _message, ...rest } = attempt
   return rest
 }
+
+/** The rule that the price of a target comes from; nothing where the provider's price is charged. */
+export const ruleOf = (target: Target): Pick<Receipt, "rule"> => {
+  const rule = target.endpoint.charge?.rule
+  return rule === undefined ? {} : { rule }
+}
