@@ -197,13 +197,9 @@ export class ReceiptDraft {
 
   /** What the charge that was recorded is computed from, to be stored with it. */
   chargeFacts(nowMillis: number): ChargeFacts {
-    if (this.metered === undefined || this.target === undefined) throw new Error("nothing was charged")
-    return {
-      ...this.common(nowMillis),
-      ...ruleOf(this.target),
-      served: servedBy(this.target),
-      usage: this.metered.usage
-    }
+    const { metered, target } = this
+    if (metered === undefined || target === undefined) throw new Error("nothing was charged")
+    return { ...this.common(nowMillis), ...ruleOf(target), served: servedBy(target), usage: metered.usage }
   }
 
   /** The receipt with everything that has been recorded so far. */
