@@ -11,7 +11,8 @@ import type { PlainAnswer } from "../../gateway/CompleteChat.ts"
 import type { Settlement } from "../../gateway/Settlement.ts"
 import { routingBody } from "../completion/AnswerMembers.ts"
 import type { Envelope, StreamEncoder, StreamHead } from "../completion/ClientProtocol.ts"
-import { blocksFrom, MessageBlocks } from "./MessageBlocks.ts"
+import { blocksFrom } from "./BlockEvents.ts"
+import { MessageBlocks } from "./MessageBlocks.ts"
 import { messageErrorBody } from "./MessageErrors.ts"
 
 /** What the answer needs of the request. */

@@ -6,25 +6,8 @@
 import type { ReasoningDetail } from "../../domain/Conversation.ts"
 import { type DetailJoiner, detailJoiner } from "../../domain/ReasoningBlocks.ts"
 import type { Delta } from "../../gateway/Meter.ts"
+import { type BlockEvent, type MessageBlock, type MessageBlockDelta, objectIn } from "./BlockEvents.ts"
 import { signatureOf } from "./ThinkingSignatures.ts"
-
-export type MessageBlock =
-  | { readonly type: "text"; readonly text: string; readonly citations: null }
-  | { readonly type: "thinking"; readonly thinking: string; readonly signature: string }
-  | { readonly type: "redacted_thinking"; readonly data: string }
-  | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: object }
-
-export type MessageBlockDelta =
-  | { readonly type: "text_delta"; readonly text: string }
-  | { readonly type: "thinking_delta"; readonly thinking: string }
-  | { readonly type: "signature_delta"; readonly signature: string }
-  | { readonly type: "input_json_delta"; readonly partial_json: string }
-
-/** An event of a stream, as it goes over the wire. */
-export type BlockEvent =
-  | { readonly type: "content_block_start"; readonly index: number; readonly content_block: MessageBlock }
-  | { readonly type: "content_block_delta"; readonly index: number; readonly delta: MessageBlockDelta }
-  | { readonly type: "content_block_stop"; readonly index: number }
 
 interface ThinkingBlock {
   readonly type: "thinking"
@@ -54,6 +37,9 @@ export class MessageBlocks {
   private index = -1
   private open: OpenBlock | undefined
   private waiting: Array<Delta> = []
+  /** Reasoning that came right after text. What it belongs to may follow. */
+  private afterText: Array<ReasoningDetail> = []
+  private hasTools = false
 
   /** `showsThinking`: whether the client gets blocks of thinking, which it needs to send back. */
   constructor({ showsThinking }: { readonly showsThinking: boolean }) {
@@ -70,9 +56,13 @@ export class MessageBlocks {
       this.writeWaiting()
   }
 
-  /** Ends the last block. Whatever has waited comes first. */
+  /**
+   * Ends the last block. Whatever has waited comes first. An answer in words ends with them: clients such as Claude
+   * Code show the last block, and no provider needs the reasoning behind the last words of a turn.
+   */
   finish(): void {
     while (this.waiting.length > 0) this.writeWaiting()
+    if (this.hasTools) this.writeAfterText()
     this.close()
   }
 
@@ -99,6 +89,7 @@ export class MessageBlocks {
   }
 
   private write(item: Delta): void {
+    if (item.type !== "detail") this.writeAfterText()
     switch (item.type) {
       case "text":
         return this.writeText(item.text)
@@ -110,6 +101,7 @@ export class MessageBlocks {
       case "detail":
         return this.showsThinking ? this.writeDetail(item.detail) : undefined
       case "tool":
+        this.hasTools = true
         this.start({ type: "tool_use", id: item.id, name: item.name, input: {} })
         this.open = { type: "tool_use", call: item.index, written: "", streams: false }
         return undefined
@@ -142,6 +134,7 @@ export class MessageBlocks {
 
   private writeDetail(detail: ReasoningDetail): void {
     if (detail["type"] === "reasoning.text" || detail["type"] === "reasoning.summary") {
+      this.writeAfterText()
       this.openThinking().details.append(detail)
       // A signature ends a block of thinking.
       if (typeof detail["signature"] === "string" && detail["signature"] !== "") this.close()
@@ -151,8 +144,19 @@ export class MessageBlocks {
       this.open.details.append(detail)
       return this.close()
     }
+    if (this.open?.type === "text") this.afterText.push(detail)
+    else this.writeRedacted(detail)
+  }
+
+  private writeRedacted(detail: ReasoningDetail): void {
     this.start({ type: "redacted_thinking", data: signatureOf([detail]) })
     this.events.push({ type: "content_block_stop", index: this.index })
+  }
+
+  private writeAfterText(): void {
+    const details = this.afterText
+    this.afterText = []
+    for (const detail of details) this.writeRedacted(detail)
   }
 
   private writeArguments(call: number, fragment: string): void {
@@ -190,51 +194,3 @@ export class MessageBlocks {
 
 /** True for the text of one whole JSON object. */
 const isObjectText = (text: string): boolean => text.trimEnd().endsWith("}") && objectIn(text) !== undefined
-
-/** The JSON object that a text is. */
-const objectIn = (text: string): object | undefined => {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** The blocks that the events of a whole answer add up to. */
-export const blocksFrom = (events: ReadonlyArray<BlockEvent>): ReadonlyArray<MessageBlock> => {
-  const blocks: Array<{ readonly start: MessageBlock; text: string; signature: string }> = []
-  for (const event of events) {
-    if (event.type === "content_block_start") blocks.push({ start: event.content_block, text: "", signature: "" })
-    const block = blocks[event.index]
-    if (event.type !== "content_block_delta" || block === undefined) continue
-    if (event.delta.type === "signature_delta") block.signature = event.delta.signature
-    else block.text += textOfDelta(event.delta)
-  }
-  return blocks.map(({ signature, start, text }) => wholeBlock(start, text, signature))
-}
-
-const textOfDelta = (delta: Exclude<MessageBlockDelta, { readonly type: "signature_delta" }>): string => {
-  switch (delta.type) {
-    case "text_delta":
-      return delta.text
-    case "thinking_delta":
-      return delta.thinking
-    case "input_json_delta":
-      return delta.partial_json
-  }
-}
-
-/** A block with the text of its deltas. Arguments that are no object go to the client under `_raw`. */
-const wholeBlock = (start: MessageBlock, text: string, signature: string): MessageBlock => {
-  switch (start.type) {
-    case "text":
-      return { ...start, text }
-    case "thinking":
-      return { ...start, thinking: text, signature }
-    case "tool_use":
-      return { ...start, input: text.trim() === "" ? {} : (objectIn(text) ?? { _raw: text }) }
-    case "redacted_thinking":
-      return start
-  }
-}

@@ -51,6 +51,7 @@ const accumulated = async (output: ReadonlyArray<Delta>, size: number) => {
 
 const tool = (index: number): Delta => ({ type: "tool", index, id: `call_${index}`, name: `tool${index}` })
 const args = (index: number, fragment: string): Delta => ({ type: "arguments", index, fragment })
+const hidden: Delta = { type: "detail", detail: { type: "reasoning.encrypted", data: "x", id: "o#1" } }
 const text = (content: string): Delta => ({ type: "text", text: content })
 
 const contentOf = (output: ReadonlyArray<Delta>) =>
@@ -80,11 +81,11 @@ describe("Blocks of a message", () => {
     ["keep arguments that are no object", [tool(0), args(0, "[1]"), text("end")], [{ _raw: "[1]" }, "end"]],
     ["end with a call that is cut", [text("a"), tool(0), args(0, '{"a":')], ["a", { _raw: '{"a":' }]],
     ["hold a refusal as text", [{ type: "refusal", text: "No." }], ["No."]],
-    [
-      "hold what only a provider can read",
-      [{ type: "detail", detail: { type: "reasoning.encrypted", data: "x", id: "o#1" } }, text("a")],
-      ["redacted", "a"]
-    ]
+    ["hold what only a provider can read", [hidden, text("a")], ["redacted", "a"]],
+    ["keep it between words", [text("a"), hidden, text("b")], ["a", "redacted", "b"]],
+    ["keep it beside a call", [text("a"), tool(0), args(0, "{}"), hidden], ["a", {}, "redacted"]],
+    ["keep it between words and a call", [text("a"), hidden, tool(0), args(0, "{}")], ["a", "redacted", {}]],
+    ["end with the words of an answer in words", [hidden, text("a"), hidden], ["redacted", "a"]]
   ]
   for (const [name, output, content] of cases)
     it(name, () => assert.deepStrictEqual<unknown>(contentOf(output), content))
