@@ -20,6 +20,7 @@ import { type Figure, rowOf, summaryOf } from "./gateway/BenchFigures.ts"
 import { BenchLoad, type BenchServer } from "./gateway/BenchLoad.ts"
 import type { Bench, BenchScenario } from "./gateway/BenchScenario.ts"
 import { chatScenarios, plainCall } from "./gateway/ChatScenarios.ts"
+import { clientScenarios } from "./gateway/ClientScenarios.ts"
 import { organizationScenarios } from "./gateway/ManyOrganizations.ts"
 import { memoryScenarios } from "./gateway/MemoryScenarios.ts"
 import { otherScenarios } from "./gateway/OtherScenarios.ts"
@@ -27,6 +28,7 @@ import { peerGateways } from "./gateway/PeerGateways.ts"
 
 const scenarios: Readonly<Record<string, BenchScenario>> = {
   ...chatScenarios,
+  ...clientScenarios,
   ...organizationScenarios,
   ...otherScenarios,
   ...memoryScenarios

@@ -48,7 +48,7 @@ export const beside = (
     }),
     ...ofPeers.map((all, index) => ({
       scenario,
-      figure: `gateway / ${others[index + 1]?.name}, per second`,
+      figure: `${others[0]?.name} / ${others[index + 1]?.name}, per second`,
       values: ratiosOf(perSecond(ofGateway), perSecond(all)),
       ...(scenario === "plain" && others[index + 1]?.name === "portkey" && { goal: { atLeast: 3 } })
     }))
