@@ -10,7 +10,7 @@ import { onEmbedded } from "../EmbeddedGateway.ts"
 import { agents, isInstalled, resultFile, runAgent } from "./Agents.ts"
 
 /** One model of each protocol, and the router. */
-const models = ["gpt-4o-mini", "gpt-5-mini", "claude-sonnet-5", "gemini-3-flash", "svc-auto"]
+const models = ["gpt-4o-mini", "gpt-5-mini", "claude-sonnet-5", "gemini-3.6-flash", "svc-auto"]
 
 onEmbedded.sandbox("Coding agents", (it) => {
   for (const agent of agents) {
