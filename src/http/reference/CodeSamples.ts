@@ -128,7 +128,9 @@ const nodeFetch = (request: SampleRequest): string => {
   const given = options.length === 0 ? "" : `, {\n${options.map((option) => `  ${option}`).join(",\n")}\n}`
   return (
     `const response = await fetch(\`\${process.env.TOLLGATE_URL}${addressOf(request)}\`${given})\n` +
-    "console.log(await response.json())"
+    (isStreamed(body)
+      ? "for await (const piece of response.body.pipeThrough(new TextDecoderStream())) console.log(piece)"
+      : "console.log(await response.json())")
   )
 }
 
@@ -182,10 +184,14 @@ const pythonRequests = (request: SampleRequest): string => {
   const given = [
     `os.environ["TOLLGATE_URL"] + "${addressOf(request)}"`,
     ...(headers.length === 0 ? [] : [`headers={${headers.join(", ")}}`]),
-    ...(body === undefined ? [] : [`json=${literal(body, pythonStyle, "    ")}`])
+    ...(body === undefined ? [] : [`json=${literal(body, pythonStyle, "    ")}`]),
+    ...(isStreamed(body) ? ["stream=True"] : [])
   ]
+  const printed = isStreamed(body)
+    ? "for line in response.iter_lines(decode_unicode=True):\n    print(line)"
+    : "print(response.json())"
   const call = `requests.${method}(\n${given.map((each) => `    ${each},\n`).join("")})`
-  return ["import os", "import requests", "", `response = ${call}`, "print(response.json())"].join("\n")
+  return ["import os", "import requests", "", `response = ${call}`, printed].join("\n")
 }
 
 /** The same request in every language. */
