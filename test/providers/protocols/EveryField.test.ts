@@ -101,7 +101,28 @@ const longMark = /"ttl":"(?:1h|12h)"/
 const cache = { reaches: mark, name: "cache_control" }
 const longCache = { reaches: longMark, name: "cache_control" }
 
+/** What asks for places and is sent to none. */
+const choosing: ReadonlyArray<string> = [
+  "models[]",
+  "provider.allow_fallbacks",
+  "provider.data_collection",
+  "provider.ignore[]",
+  "provider.max_price.completion",
+  "provider.max_price.image",
+  "provider.max_price.prompt",
+  "provider.max_price.request",
+  "provider.only[]",
+  "provider.order[]",
+  "provider.require_parameters",
+  "provider.sort",
+  "provider.sort.by",
+  "provider.zdr",
+  "svc.cost_quality",
+  "svc.max_cost_usd"
+]
+
 const purposes: { readonly [path: string]: Purpose } = {
+  ...Object.fromEntries(choosing.map((path) => [path, "chooses the places that may be called, and their order"])),
   "messages[].role": {
     body: messages({ role: "system", content: "Hello" }, user("Hi")),
     without: messages(user("Hi"))
