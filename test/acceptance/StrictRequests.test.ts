@@ -168,3 +168,44 @@ describeWithFakeProvider("A strict request", (it) => {
     })
   )
 })
+
+/** Each face with a body that its model does not get as it is, and the event that has `svc` at the end of a stream. */
+const otherFaces = [
+  { path: "/v1/responses", body: { model: "claude-haiku-4-5", input: "Hi" }, last: /"type":"response.completed"/ },
+  {
+    path: "/v1/messages",
+    body: { model: "claude-haiku-4-5", max_tokens: 100, messages: [user("Hi")] },
+    last: /"type":"message_delta"/
+  }
+]
+
+describeWithFakeProvider("Parameters of responses and messages", (it) => {
+  for (const { body, last, path } of otherFaces) {
+    it.effect(`are named where a model does not get them, and refused when asked to be (${path})`, () =>
+      Effect.gen(function* () {
+        const gateway = yield* TestGateway
+        const provider = yield* FakeProvider
+        provider.script(Fake.answers("ok"))
+        const changed = { ...body, temperature: 0.5, top_p: 0.5 }
+        const plain = yield* gateway.request("POST", path, changed)
+        assert.deepStrictEqual([plain.status, plain.at("svc.dropped")], [200, ["top_p"]], plain.text)
+        const stream = yield* gateway.request("POST", path, { ...changed, stream: true })
+        const end = stream.text.split("\n").find((line) => line.startsWith("data: ") && last.test(line)) ?? ""
+        const event: unknown = JSON.parse(end.slice("data: ".length))
+        assert.deepInclude(at(event, "svc") ?? at(event, "response", "svc"), {
+          adjusted: ["top_p=omitted"],
+          dropped: ["top_p"]
+        })
+        const calls = provider.received.length
+        for (const more of [{}, { stream: true }]) {
+          const refused = yield* gateway.request("POST", path, { ...changed, ...strict, ...more })
+          assert.deepStrictEqual([refused.status, refused.at("error.code")], [400, "unsupported_parameter"])
+          assert.match(String(refused.at("error.message")), /claude-haiku-4-5 .* top_p left out$/)
+        }
+        assert.strictEqual(provider.received.length, calls)
+        const taken = yield* gateway.request("POST", path, { ...body, ...strict })
+        assert.deepStrictEqual([taken.status, taken.at("svc.dropped")], [200, undefined], taken.text)
+      })
+    )
+  }
+})

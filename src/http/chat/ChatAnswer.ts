@@ -11,7 +11,7 @@ import { cacheWriteTokens, none, promptTokens, type Usage } from "../../domain/U
 import type { PlainAnswer } from "../../gateway/CompleteChat.ts"
 import type { Delta } from "../../gateway/Meter.ts"
 import type { LastItem } from "../../gateway/Settlement.ts"
-import { routingBody } from "../completion/AnswerMembers.ts"
+import { adjustedBody, droppedBody, routingBody } from "../completion/AnswerMembers.ts"
 import type { Envelope, StreamHead } from "../completion/ClientProtocol.ts"
 
 /** The `id` of the answer, as the client sees it. */
@@ -19,8 +19,6 @@ export const completionId = (id: RequestId): string => `chatcmpl-${id}`
 
 /** The request id in the id of an answer in any protocol; text without a prefix is returned unchanged. */
 export const requestIdIn = (id: string): string => id.replace(/^(?:chatcmpl-|resp_|msg_)/, "")
-
-const droppedBody = ({ dropped = [] }: Pick<StreamHead, "dropped">) => (dropped.length > 0 ? { dropped } : {})
 
 const usageBody = (usage: Usage, cost: Picodollars): WireUsage => {
   const prompt = promptTokens(usage)
@@ -67,11 +65,6 @@ export const completionBody = (envelope: Envelope, answer: PlainAnswer) => ({
   choices: [{ index: 0, message: messageBody(answer.completion), logprobs: null, finish_reason: answer.finishReason }],
   usage: usageBody(answer.usage, answer.cost),
   [envelope.serviceName]: { ...routingBody(answer.routing), ...droppedBody(answer) }
-})
-
-const adjustedBody = (answer: StreamHead) => ({
-  ...(answer.adjustments.length > 0 && { adjusted: answer.adjustments }),
-  ...droppedBody(answer)
 })
 
 /** Reasoning text together with the blocks that carry the same text; they are sent in one chunk. */

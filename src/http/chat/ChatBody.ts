@@ -9,7 +9,7 @@ import { ChatCompletionRequest as Wire } from "../../api/ChatRequest.ts"
 import { InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
 import type { JsonObject } from "../../domain/JsonObject.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
-import { choicesFrom } from "../completion/ChoicesFromWire.ts"
+import { choicesFrom, type Chosen, serviceNameOf } from "../completion/ChoicesFromWire.ts"
 import type { BodyError, RequestContext } from "../completion/ClientProtocol.ts"
 import { badCallName, badContext } from "../completion/ContextChecks.ts"
 import { parseJsonObject } from "../edge/JsonBody.ts"
@@ -17,7 +17,6 @@ import { firstIssue } from "../edge/SchemaIssues.ts"
 import { badCacheControl } from "./CacheControlFromWire.ts"
 import { chatInputOf } from "./ChatInputFromWire.ts"
 import { ignoredParameters } from "./IgnoredParameters.ts"
-import { readServiceMember, serviceNameOf } from "./ServiceMember.ts"
 
 /** Parses, checks and translates a body. */
 export const readChatBody = (text: string, context: RequestContext): Result.Result<ChatInput, BodyError> => {
@@ -28,19 +27,10 @@ export const readChatBody = (text: string, context: RequestContext): Result.Resu
 const check = (fields: JsonObject, context: RequestContext): Result.Result<ChatInput, BodyError> => {
   const error = unsupportedParameter(fields) ?? badCallName(fields["metadata"]) ?? badContext(context)
   if (error !== undefined) return Result.fail(error)
-  const serviceName = serviceNameOf(context.autoModel)
-  const service = readServiceMember(fields, serviceName)
-  if (Result.isFailure(service)) return Result.fail(service.failure)
-  return Result.flatMap(choicesFrom(fields, context.autoModel), (choices) =>
-    decoded(fields, context, { ...service.success, ...(choices && { choices }) })
-  )
+  return Result.flatMap(choicesFrom(fields, context.autoModel), (chosen) => decoded(fields, context, chosen))
 }
 
-const decoded = (
-  fields: JsonObject,
-  context: RequestContext,
-  chosen: Pick<ChatInput, "strict" | "choices">
-): Result.Result<ChatInput, BodyError> => {
+const decoded = (fields: JsonObject, context: RequestContext, chosen: Chosen): Result.Result<ChatInput, BodyError> => {
   // A model that is not text is reported last, as an unknown model would be.
   const modelIsText = fields["model"] === undefined || fields["model"] === null || typeof fields["model"] === "string"
   const read = decode(modelIsText ? fields : { ...fields, model: null })

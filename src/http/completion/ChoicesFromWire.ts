@@ -1,7 +1,7 @@
 /**
- * Reads and checks the members of a body by which clients choose models and providers, the same for every chat
- * endpoint. A preference that this gateway does not know is refused by its name: it is never ignored, because a client
- * that names one relies on it.
+ * Reads and checks the members of a body by which clients choose models and providers and ask something of the gateway
+ * itself, the same for every chat endpoint. A preference that this gateway does not know is refused by its name: it is
+ * never ignored, because a client that names one relies on it.
  */
 import { Exit, Option, Result, Schema } from "effect"
 
@@ -19,12 +19,20 @@ const ChoiceBody = Schema.Struct(choiceFields)
 type ChoiceBody = typeof ChoiceBody.Type
 const decode = Schema.decodeUnknownExit(ChoiceBody)
 
-/** `autoModel`: `<service>-auto`, of which `<service>` is also a member of the body. */
-export const choicesFrom = (fields: JsonObject, autoModel: string): Result.Result<Choices | undefined, ChoiceError> => {
-  const service = autoModel.replace(/-auto$/, "")
+/** What a body chooses. Everything is left out that it does not set. */
+export type Chosen = Pick<ChatInput, "choices" | "strict">
+
+const nothingChosen: Chosen = {}
+
+/** The name of the service, of which `<service>-auto` is made and which a member of the body has. */
+export const serviceNameOf = (autoModel: string): string => autoModel.replace(/-auto$/, "")
+
+export const choicesFrom = (fields: JsonObject, autoModel: string): Result.Result<Chosen, ChoiceError> => {
+  const service = serviceNameOf(autoModel)
   const { models, provider } = fields
   const svc = fields[service]
-  if (isAbsent(models) && isAbsent(provider) && isAbsent(svc)) return Result.succeed(undefined)
+  if (isAbsent(models) && isAbsent(provider) && isAbsent(svc)) return Result.succeed(nothingChosen)
+  if (!isAbsent(svc) && !isRecord(svc)) return Result.fail(InvalidRequest.of(`${service}: Expected an object`))
   const unsupported = unknownIn("provider", provider, providerMembers) ?? unknownIn(service, svc, serviceMembers)
   if (unsupported !== undefined) return Result.fail(UnsupportedParameter.of(unsupported))
   const decoded = decode({ models: models ?? null, provider: provider ?? null, svc: svc ?? null })
@@ -37,7 +45,7 @@ export const choicesFrom = (fields: JsonObject, autoModel: string): Result.Resul
     (name, index) => name === autoModel && (index > 0 || !isAbsent(fields["model"]))
   )
   return misplaced === -1
-    ? Result.succeed(toChoices(decoded.value, autoModel))
+    ? Result.succeed(toChosen(decoded.value, autoModel))
     : Result.fail(InvalidModel.of(`models[${misplaced}]: ${autoModel} can only be the first model`))
 }
 
@@ -56,11 +64,11 @@ export const withChoices = (
   fields: JsonObject,
   autoModel: string
 ): Result.Result<ChatInput, ChoiceError> =>
-  Result.map(choicesFrom(fields, autoModel), (choices) => {
-    if (choices === undefined) return input
+  Result.map(choicesFrom(fields, autoModel), (chosen) => {
+    if (chosen === nothingChosen) return input
     const listed = fields["models"]
     const first = Array.isArray(listed) ? modelFrom({ models: listed }, autoModel) : undefined
-    return { ...input, choices, model: isAbsent(fields["model"]) ? first : input.model }
+    return { ...input, ...chosen, model: isAbsent(fields["model"]) ? first : input.model }
   })
 
 const isAbsent = (value: unknown): value is null | undefined => value === undefined || value === null
@@ -130,6 +138,11 @@ const present = <A extends object>(fields: A): { readonly [K in keyof A]?: NonNu
   const entries = Object.entries(fields).filter(([, value]) => !isAbsent(value))
   // The members are those of `fields`, without the ones that are absent.
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as { [K in keyof A]?: NonNullable<A[K]> })
+}
+
+const toChosen = (body: ChoiceBody, autoModel: string): Chosen => {
+  const choices = toChoices(body, autoModel)
+  return { ...(choices && { choices }), ...(body.svc?.strict === true && { strict: true }) }
 }
 
 const toChoices = ({ models, provider, svc }: ChoiceBody, autoModel: string): Choices | undefined =>

@@ -9,7 +9,7 @@ import { type Picodollars, toUsdNumber } from "../../domain/Money.ts"
 import { cacheWriteTokens, type Usage } from "../../domain/Usage.ts"
 import type { PlainAnswer } from "../../gateway/CompleteChat.ts"
 import type { Settlement } from "../../gateway/Settlement.ts"
-import { routingBody } from "../completion/AnswerMembers.ts"
+import { adjustedBody, droppedBody, routingBody } from "../completion/AnswerMembers.ts"
 import type { Envelope, StreamEncoder, StreamHead } from "../completion/ClientProtocol.ts"
 import { blocksFrom } from "./BlockEvents.ts"
 import { MessageBlocks } from "./MessageBlocks.ts"
@@ -71,7 +71,7 @@ export const messageBody = (envelope: Envelope, answer: PlainAnswer, asked: Mess
     ...stopBody(answer, blocks.hasRefused),
     container: null,
     usage: usageBody(answer.usage, answer.cost),
-    [envelope.serviceName]: routingBody(answer.routing)
+    [envelope.serviceName]: { ...routingBody(answer.routing), ...droppedBody(answer) }
   }
 }
 
@@ -109,10 +109,7 @@ export const messageEncoder = (envelope: Envelope, head: StreamHead, asked: Mess
         delta: { stop_reason, stop_sequence, stop_details, container: null },
         usage: usageBody(item.usage, item.cost),
         // The headers may have gone out before it was known which model answers.
-        [envelope.serviceName]: {
-          ...routingBody(head.routing),
-          ...(head.adjustments.length > 0 && { adjusted: head.adjustments })
-        }
+        [envelope.serviceName]: { ...routingBody(head.routing), ...adjustedBody(head) }
       } as { readonly type: string })
       return text + written() + end + eventText({ type: "message_stop" })
     }

@@ -6,10 +6,9 @@ import type { RequestId } from "../../domain/Ids.ts"
 import { toUsdNumber } from "../../domain/Money.ts"
 import { cacheWriteTokens, promptTokens, totalTokens } from "../../domain/Usage.ts"
 import type { ChargedUsage } from "../../gateway/Charging.ts"
-import type { RoutingSummary } from "../../gateway/CompleteChat.ts"
 import type { LastItem } from "../../gateway/Settlement.ts"
-import { routingBody } from "../completion/AnswerMembers.ts"
-import type { Envelope } from "../completion/ClientProtocol.ts"
+import { adjustedBody, routingBody } from "../completion/AnswerMembers.ts"
+import type { Envelope, StreamHead } from "../completion/ClientProtocol.ts"
 import type { RepeatedMembers } from "./ResponsesAsked.ts"
 
 /** The `id` of the answer, as the client sees it. */
@@ -32,13 +31,8 @@ export const headMembers = (envelope: Envelope, model: string) => ({
 /** Where the request went; the name of the member is that of the service. */
 export const metadataMembers = (
   envelope: Envelope,
-  answer: { readonly routing: RoutingSummary; readonly adjustments: ReadonlyArray<string> }
-) => ({
-  [envelope.serviceName]: {
-    ...routingBody(answer.routing),
-    ...(answer.adjustments.length > 0 && { adjusted: answer.adjustments })
-  }
-})
+  answer: Pick<StreamHead, "routing" | "adjustments" | "dropped">
+) => ({ [envelope.serviceName]: { ...routingBody(answer.routing), ...adjustedBody(answer) } })
 
 /** What changes while the response is made. */
 export type VaryingMembers = Pick<ResponsesObject, "status" | "error" | "incomplete_details" | "output" | "usage">

@@ -9,7 +9,7 @@ type Fields = { readonly [name: string]: unknown }
 
 const accepts = (fields: Fields, autoModel = "svc-auto"): Choices | undefined => {
   const result = choicesFrom(fields, autoModel)
-  return Result.isSuccess(result) ? result.success : assert.fail(result.failure.error.message)
+  return Result.isSuccess(result) ? result.success.choices : assert.fail(result.failure.error.message)
 }
 
 const refuses = (fields: Fields, autoModel = "svc-auto"): string => {
