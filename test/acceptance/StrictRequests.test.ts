@@ -207,5 +207,18 @@ describeWithFakeProvider("Parameters of responses and messages", (it) => {
         assert.deepStrictEqual([taken.status, taken.at("svc.dropped")], [200, undefined], taken.text)
       })
     )
+
+    it.effect(`may be ones that nobody knows, which are named too (${path})`, () =>
+      Effect.gen(function* () {
+        const gateway = yield* TestGateway
+        const provider = yield* FakeProvider
+        provider.script(Fake.answers("ok"))
+        const unknown = { ...body, seed: 7, "not a header value": 1 }
+        const reply = yield* gateway.request("POST", path, unknown)
+        assert.strictEqual(reply.headers.get("x-svc-adjusted"), "seed=omitted, other=omitted", reply.text)
+        const refused = yield* gateway.request("POST", path, { ...unknown, ...strict })
+        assert.strictEqual(refused.at("error.code"), "unsupported_parameter")
+      })
+    )
   }
 })

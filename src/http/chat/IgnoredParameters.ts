@@ -1,7 +1,7 @@
 /**
- * The parameters of a chat request that no model gets: those that the contract ignores, and those that are not known
- * here at all, such as `top_k`. They are accepted, because clients of many services set them, but not in silence: each
- * is named in the answer like a parameter that only this one model does not take.
+ * The parameters of a request for a chat or a response that no model gets: those that the contract ignores, and those
+ * that are not known here at all, such as `top_k`. They are accepted, because clients of many services set them, but
+ * not in silence: each is named in the answer like a parameter that only this one model does not take.
  */
 import { isPlainObject, type JsonObject } from "../../domain/JsonObject.ts"
 
@@ -27,6 +27,10 @@ const rules: { readonly [name: string]: Rule } = {
   verbosity: omittedUnless("medium"),
   // The usage is in every answer.
   stream_options: asksForNothing,
+  background: omittedUnless(false),
+  // Of the client alone, and of tools that the provider would run.
+  client_metadata: asksForNothing,
+  max_tool_calls: asksForNothing,
   usage: asksForNothing
 }
 

@@ -8,7 +8,7 @@ import { InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Er
 import { MessagesRequest, MessageTokensRequest } from "../../api/MessagesRequest.ts"
 import type { JsonObject } from "../../domain/JsonObject.ts"
 import { cacheTtlOf, type WireCacheControl } from "../chat/CacheControlFromWire.ts"
-import { withChoices } from "../completion/ChoicesFromWire.ts"
+import { serviceNameOf, withChoices } from "../completion/ChoicesFromWire.ts"
 import type { BodyError, ReadBody, RequestContext } from "../completion/ClientProtocol.ts"
 import { badCallName, badContext } from "../completion/ContextChecks.ts"
 import { parseJsonObject } from "../edge/JsonBody.ts"
@@ -68,7 +68,8 @@ const check = (
   const inconsistent = badToolReferences(wire) ?? badCacheControl(wire)
   if (inconsistent !== undefined) return Result.fail(InvalidRequest.of(inconsistent))
   if (!modelIsText) return Result.fail(InvalidModel.of("model must be the id of a model, as text"))
-  const input = messagesInputOf(wire, { context, callName: callNameIn(fields), dropped: leftOutOf(fields), resolve })
+  const dropped = leftOutOf(fields, serviceNameOf(context.autoModel))
+  const input = messagesInputOf(wire, { context, callName: callNameIn(fields), dropped, resolve })
   const asked = askedOf(wire)
   return Result.map(withChoices(input, fields, context.autoModel), (chosen) => ({ input: chosen, asked }))
 }

@@ -102,7 +102,6 @@ const readMembers: ReadonlySet<string> = new Set([
   "stop_sequences",
   "metadata",
   "cache_control",
-  "svc",
   "provider",
   "models"
 ])
@@ -114,14 +113,15 @@ const isUsual = (name: string, value: unknown): boolean => name === "speed" && v
 const nameable = /^\w{1,40}$/
 const maxNamed = 16
 
-/** The members that go to no model, as adjustments. */
-export const leftOutOf = (fields: JsonObject): ReadonlyArray<string> => [
-  ...Object.entries(fields)
-    .filter(([name, value]) => isGiven(value) && !readMembers.has(name) && nameable.test(name) && !isUsual(name, value))
-    .slice(0, maxNamed)
-    .map(([name]) => `${name}=omitted`),
-  ...leftOutOfTools(fields["tools"])
-]
+/** The members that go to no model, as adjustments. `serviceName`: the member that is for the gateway itself. */
+export const leftOutOf = (fields: JsonObject, serviceName: string): ReadonlyArray<string> => {
+  const names = new Set<string>()
+  for (const [name, value] of Object.entries(fields)) {
+    if (!isGiven(value) || readMembers.has(name) || name === serviceName || isUsual(name, value)) continue
+    names.add(nameable.test(name) && names.size < maxNamed ? name : "other")
+  }
+  return [...Array.from(names, (name) => `${name}=omitted`), ...leftOutOfTools(fields["tools"])]
+}
 
 const toolMembers = ["strict", "input_examples", "defer_loading", "allowed_callers"] as const
 

@@ -8,7 +8,8 @@ import { InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Er
 import type { ResponsesInputItem } from "../../api/ResponsesItems.ts"
 import { ResponsesRequest as Wire } from "../../api/ResponsesRequest.ts"
 import type { JsonObject } from "../../domain/JsonObject.ts"
-import { withChoices } from "../completion/ChoicesFromWire.ts"
+import { ignoredParameters } from "../chat/IgnoredParameters.ts"
+import { serviceNameOf, withChoices } from "../completion/ChoicesFromWire.ts"
 import type { BodyError, ReadBody, RequestContext } from "../completion/ClientProtocol.ts"
 import { badCallName, badContext } from "../completion/ContextChecks.ts"
 import { parseJsonObject } from "../edge/JsonBody.ts"
@@ -57,13 +58,19 @@ const check = (fields: JsonObject, context: RequestContext): Result.Result<ReadB
   if (inconsistent !== undefined) return Result.fail(InvalidRequest.of(inconsistent))
   if (!modelIsText) return Result.fail(InvalidModel.of("model must be the id of a model, as text"))
   const input = responsesInputOf(wire, { tools, blocks: Result.getOrElse(blocks, () => noBlocks) }, context)
-  const ignored = [...leftOut.map(({ type }) => `tools.${type}=omitted`), ...(input.ignored ?? [])]
+  const ignored = [
+    ...leftOut.map(({ type }) => `tools.${type}=omitted`),
+    ...(input.ignored ?? []),
+    ...ignoredParameters(fields, serviceNameOf(context.autoModel), readMembers)
+  ]
   const asked = responsesAsked(fields, tools)
   const named = ignored.length === 0 ? input : { ...input, ignored }
   return Result.map(withChoices(named, fields, context.autoModel), (chosen) => ({ input: chosen, asked }))
 }
 
 const decode = Schema.decodeUnknownExit(Wire)
+
+const readMembers: ReadonlySet<string> = new Set(Object.keys(Wire.fields).filter((name) => name !== "svc"))
 
 const noBlocks: ReasoningBlocks = new Map()
 
