@@ -13,6 +13,8 @@ import type { Adjustment } from "../providers/protocols/Adjustments.ts"
 export interface ChatInput {
   /** The model of a direct call; `undefined` lets the router choose. */
   readonly model: string | undefined
+  /** The name in the request, where the protocol of the client has `model` stand for it. */
+  readonly sentModel?: string
   /** Lacks `reasoning`, because its default depends on whether the request is routed. */
   readonly request: Omit<ChatRequest, "reasoning">
   /** The client's reasoning fields, before they are normalised. */

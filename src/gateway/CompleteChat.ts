@@ -218,14 +218,14 @@ const withLimit = (adjustments: ReadonlyArray<Adjustment>, limit: number | undef
 const requestFacts = ({
   caller,
   id,
-  input: { callName, choices, endUserId, model, stream }
+  input: { callName, choices, endUserId, model, sentModel = model, stream }
 }: ChatCall): RequestFacts => ({
   id,
   caller,
   stream,
   ...(callName !== undefined && { callName }),
   ...(endUserId !== undefined && { endUserId }),
-  ...(model !== undefined && { requestedModel: model }),
+  ...(sentModel !== undefined && { requestedModel: sentModel }),
   ...(choices && { choices })
 })
 

@@ -12,8 +12,10 @@ const maxKnown = 1_000
 
 const decode = Schema.decodeUnknownOption(Schema.fromJsonString(AliasEntries))
 
+type NamingCall = Pick<ChatCall, "caller" | "input">
+
 /** Makes a function that resolves the names of a request, if its organization has any. */
-export const makeNameResolver = (): ((call: ChatCall) => ChatCall) => {
+export const makeNameResolver = (): (<Call extends NamingCall>(call: Call) => Call) => {
   const known = new Map<string, ReadonlyMap<string, string>>()
   const namesIn = (json: string): ReadonlyMap<string, string> => {
     const before = known.get(json)
@@ -32,7 +34,9 @@ export const makeNameResolver = (): ((call: ChatCall) => ChatCall) => {
 
 const resolved = (input: ChatInput, names: ReadonlyMap<string, string>): ChatInput => {
   const { choices } = input
-  const model = input.model === undefined ? undefined : (names.get(input.model) ?? input.model)
+  const { sentModel = input.model } = input
+  const named = sentModel === undefined ? undefined : names.get(sentModel)
+  const model = named ?? (input.model === undefined ? undefined : (names.get(input.model) ?? input.model))
   // The first of `models` takes the place of a model that is not given, and is not its own fallback.
   const listed = choices?.models?.filter(({ name }, index) => index > 0 || name !== input.model)
   const models = listed?.map((one) => ({ ...one, name: names.get(one.name) ?? one.name }))

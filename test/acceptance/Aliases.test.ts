@@ -70,6 +70,35 @@ describeGateway(
       })
     )
 
+    it.effect("is a name in every protocol of clients, and comes before what a protocol knows names by", () =>
+      Effect.gen(function* () {
+        const gateway = yield* TestGateway
+        const tenant = yield* gateway.tenant("1")
+        const old = "claude-3-5-haiku-20241022"
+        const post = (path: string, body: object) => gateway.request("POST", path, body, as(tenant))
+        const postByOther = (path: string, body: object) => gateway.request("POST", path, body)
+        const message = { messages, max_tokens: 50 }
+        const successor = yield* postByOther("/v1/messages", { ...message, model: old })
+        assert.deepStrictEqual([successor.status, successor.at("model")], [200, "claude-haiku-4-5"], successor.text)
+        assert.strictEqual((yield* receiptOf(successor.at("id"))).at("requested_model"), old)
+        yield* setAliases(tenant, { mine: "gpt-5-mini", [old]: "gpt-5-mini", smart: "auto" })
+        for (const model of ["mine", old]) {
+          const reply = yield* post("/v1/messages", { ...message, model })
+          assert.deepStrictEqual([reply.status, reply.at("model")], [200, "gpt-5-mini"], reply.text)
+          assert.strictEqual((yield* receiptOf(reply.at("id"), tenant)).at("requested_model"), model)
+          assert.strictEqual((yield* post("/v1/responses", { input: "Hi", model })).at("model"), "gpt-5-mini")
+        }
+        assert.isTrue((yield* post("/v1/messages", { ...message, model: "smart" })).at("svc.routed"))
+        for (const model of ["mine", old, "smart", "claude-3-5-haiku-latest"]) {
+          const counted = yield* post("/v1/messages/count_tokens", { messages, model })
+          assert.strictEqual(counted.status, 200, counted.text)
+        }
+        const other = yield* postByOther("/v1/messages/count_tokens", { messages, model: "mine" })
+        assert.strictEqual(other.at("error.code"), "invalid_model")
+        yield* setAliases(tenant, null)
+      })
+    )
+
     it.effect("is allowed where its model is", () =>
       Effect.gen(function* () {
         const gateway = yield* TestGateway

@@ -32,7 +32,7 @@ export const messagesInputOf = (wire: MessagesRequest, facts: MessagesFacts): Ch
   const { dropped: lost, messages } = conversationIn(wire)
   const dropped = [...facts.dropped, ...lost]
   return {
-    model: routed ? undefined : resolve(wire.model ?? ""),
+    ...(routed ? { model: undefined } : namedModel(wire.model ?? "", resolve)),
     request: toRequest(wire, messages, context.sessionHeader),
     reasoning: toReasoning(wire, routed),
     stream: wire.stream ?? false,
@@ -40,6 +40,12 @@ export const messagesInputOf = (wire: MessagesRequest, facts: MessagesFacts): Ch
     endUserId: context.endUserHeader ?? endUserIn(wire),
     ...(dropped.length > 0 && { ignored: dropped })
   }
+}
+
+/** An organization may have a name of its own among those that clients send, so both are kept. */
+const namedModel = (name: string, resolve: MessagesFacts["resolve"]): Pick<ChatInput, "model" | "sentModel"> => {
+  const model = resolve(name)
+  return model === name ? { model } : { model, sentModel: name }
 }
 
 /** Claude Code sends long ids, and what is too long for a label counts as none. */
