@@ -15,6 +15,7 @@ export const EmbeddingRoutes = HttpApiGroup.make("embeddings")
       success: EmbeddingList,
       error: [
         Errors.InvalidRequest,
+        Errors.UnsupportedParameter,
         Errors.InvalidModel,
         Errors.InvalidCallName,
         Errors.InvalidEndUserId,
@@ -31,7 +32,8 @@ export const EmbeddingRoutes = HttpApiGroup.make("embeddings")
         description:
           "Turns texts into vectors, which are the closer to each other the more alike the texts are. The vectors of " +
           "two models have nothing in common, so a request names its model, and no other one stands in for it. " +
-          "Parameters that are not listed are ignored, as clients of OpenAI expect, and `null` means left out.",
+          "Parameters that are not listed are ignored, as clients of OpenAI expect, and `null` means left out; but " +
+          "choices of chats, such as `provider`, are refused.",
         openaiMethod: "embeddings.create",
         requests: embeddingRequests,
         answers: { "application/json": embeddingAnswers },

@@ -230,6 +230,7 @@ export type TranscriptionError =
 /** The errors of a request for embeddings after the caller has been authenticated. */
 export type EmbeddingError =
   | InvalidRequest
+  | UnsupportedParameter
   | InvalidModel
   | InvalidCallName
   | InvalidEndUserId

@@ -44,6 +44,23 @@ describeGateway("Embeddings", (it) => {
     })
   )
 
+  it.effect("are refused with the choices of chats, which nothing would heed", () =>
+    Effect.gen(function* () {
+      const cases: ReadonlyArray<readonly [body: object, message: RegExp]> = [
+        [{ provider: { zdr: true } }, /^provider is not supported/],
+        [{ provider: { only: ["openai"] } }, /^provider is not supported/],
+        [{ provider: { nothing: 1 } }, /^provider.nothing is not supported/],
+        [{ models: ["text-embedding-3-large"] }, /^models is not supported/],
+        [{ svc: { max_cost_usd: "0.01" } }, /max_cost_usd is not supported/],
+        [{ svc: { nothing: 1 } }, /^svc.nothing is not supported/]
+      ]
+      for (const [body, message] of cases)
+        assertError(yield* embed({ input: secret, ...body }), 400, "unsupported_parameter", message)
+      const harmless = { models: [], provider: {}, svc: { call_name: "x", strict: true }, dimensions: null }
+      assert.strictEqual((yield* embed({ input: "Hello", ...harmless })).status, 200)
+    })
+  )
+
   it.effect("come for tokens and for lists of tokens, counted exactly", () =>
     Effect.gen(function* () {
       const [flat, nested] = [yield* embed({ input: [10, 20, 30] }), yield* embed({ input: [[10, 20, 30], [0]] })]

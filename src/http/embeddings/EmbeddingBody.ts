@@ -4,9 +4,16 @@
  */
 import { Result } from "effect"
 
-import { InvalidCallName, InvalidEndUserId, InvalidModel, InvalidRequest } from "../../api/Errors.ts"
+import {
+  InvalidCallName,
+  InvalidEndUserId,
+  InvalidModel,
+  InvalidRequest,
+  UnsupportedParameter
+} from "../../api/Errors.ts"
 import { type EmbeddingInput, type EmbeddingRequest, maxEmbeddingInputs } from "../../domain/Embedding.ts"
 import type { JsonObject } from "../../domain/JsonObject.ts"
+import { choicesFrom } from "../completion/ChoicesFromWire.ts"
 import { parseJsonObject } from "../edge/JsonBody.ts"
 import { isLabel, labelRule, maxCallNameLength, maxEndUserIdLength } from "../edge/RequestLabels.ts"
 
@@ -22,15 +29,27 @@ export interface EmbeddingBody {
   readonly endUserId: string | undefined
 }
 
-export type EmbeddingBodyError = InvalidRequest | InvalidModel | InvalidCallName | InvalidEndUserId
+export type EmbeddingBodyError =
+  | InvalidRequest
+  | InvalidModel
+  | InvalidCallName
+  | InvalidEndUserId
+  | UnsupportedParameter
 
-/** `endUserHeader`: the value of the header `x-end-user-id`. */
+export interface EmbeddingContext {
+  /** `<service>-auto`, of which `<service>` is also a member of bodies. */
+  readonly autoModel: string
+  /** The value of the header `x-end-user-id`. */
+  readonly endUserHeader: string | undefined
+}
+
 export const readEmbeddingBody = (
   text: string,
-  endUserHeader: string | undefined
+  { autoModel, endUserHeader }: EmbeddingContext
 ): Result.Result<EmbeddingBody, EmbeddingBodyError> =>
   Result.gen(function* () {
     const fields = yield* Result.mapError(parseJsonObject(text), ({ message }) => InvalidRequest.of(message))
+    yield* withoutChoices(fields, autoModel)
     const metadata = yield* metadataIn(fields)
     const callName = yield* callNameIn(metadata)
     const endUserId = yield* endUserIn(fields, metadata, endUserHeader)
@@ -45,6 +64,14 @@ export const readEmbeddingBody = (
   })
 
 const invalid = (message: string): Result.Result<never, InvalidRequest> => Result.fail(InvalidRequest.of(message))
+
+/** A client that chooses providers or limits the cost relies on it, and nothing here would heed it. */
+const withoutChoices = (fields: JsonObject, autoModel: string) =>
+  Result.flatMap(choicesFrom(fields, autoModel), ({ choices }) => {
+    if (choices === undefined) return Result.succeed(undefined)
+    const name = choices.models ? "models" : choices.provider ? "provider" : "cost_quality or max_cost_usd"
+    return Result.fail(UnsupportedParameter.of(`${name} is not supported: only chats choose models and providers`))
+  })
 
 const isOmitted = (value: unknown): value is undefined | null => value === undefined || value === null
 

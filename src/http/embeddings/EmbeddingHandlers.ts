@@ -26,15 +26,16 @@ export const embeddingHandlersLayer = ({ maxBodyBytes, serviceName }: EmbeddingO
       const { embed, resolve } = yield* EmbedInputs
       const recorded = yield* RecordedAnswers
       const bodies = yield* RequestBodies
+      const autoModel = `${serviceName}-auto`
 
       return handlers.handleRaw(
         "create",
         Effect.fnUntraced(function* ({ request }) {
           const key = yield* Effect.fromResult(Idempotency.idempotencyKeyIn(request.headers))
           const body = yield* bodies.whole(request, maxBodyBytes)
-          const endUser = headerText(request.headers["x-end-user-id"])
+          const context = { autoModel, endUserHeader: headerText(request.headers["x-end-user-id"]) }
           const read = yield* Effect.fromResult(
-            Result.flatMap(utf8Text(body), (text) => readEmbeddingBody(text, endUser))
+            Result.flatMap(utf8Text(body), (text) => readEmbeddingBody(text, context))
           )
           const { callName, endUserId, format, model: requestedModel, request: asked } = read
           const model = yield* resolve(requestedModel, asked)
