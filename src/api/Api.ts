@@ -58,19 +58,7 @@ const Chat = HttpApiGroup.make("chat")
       headers: ChatHeaders,
       payload: ChatCompletionRequest,
       success: [ChatCompletion, HttpApiSchema.StreamSse({ data: ChatCompletionChunk })],
-      error: [
-        Errors.InvalidRequest,
-        Errors.InvalidModel,
-        Errors.InvalidCallName,
-        Errors.InvalidEndUserId,
-        Errors.UnsupportedParameter,
-        Errors.InsufficientCredits,
-        Errors.BudgetExceeded,
-        Errors.ModelNotAllowed,
-        Errors.RequestTimeout,
-        Errors.IdempotencyConflict,
-        Errors.RequestTooLarge
-      ]
+      error: Errors.modelRequestErrors
     }).annotateMerge(
       documented({
         summary: "Create a chat completion",

@@ -13,19 +13,7 @@ export const EmbeddingRoutes = HttpApiGroup.make("embeddings")
       headers: EmbeddingHeaders,
       payload: EmbeddingRequestBody,
       success: EmbeddingList,
-      error: [
-        Errors.InvalidRequest,
-        Errors.UnsupportedParameter,
-        Errors.InvalidModel,
-        Errors.InvalidCallName,
-        Errors.InvalidEndUserId,
-        Errors.InsufficientCredits,
-        Errors.BudgetExceeded,
-        Errors.ModelNotAllowed,
-        Errors.RequestTimeout,
-        Errors.IdempotencyConflict,
-        Errors.RequestTooLarge
-      ]
+      error: Errors.modelRequestErrors
     }).annotateMerge(
       documented({
         summary: "Create embeddings",

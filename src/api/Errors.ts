@@ -196,6 +196,21 @@ export class InternalError extends Schema.Error<InternalError>("InternalError")(
   static readonly of = (message: string) => new InternalError({ error: { message } })
 }
 
+/** The errors that every request to a model declares whose body is JSON, beside those of the authorization. */
+export const modelRequestErrors = [
+  InvalidRequest,
+  InvalidModel,
+  InvalidCallName,
+  InvalidEndUserId,
+  UnsupportedParameter,
+  InsufficientCredits,
+  BudgetExceeded,
+  ModelNotAllowed,
+  RequestTimeout,
+  IdempotencyConflict,
+  RequestTooLarge
+] as const
+
 /** The errors of a chat request after the caller has been authenticated. */
 export type ChatError =
   | InvalidRequest
@@ -228,16 +243,4 @@ export type TranscriptionError =
   | InternalError
 
 /** The errors of a request for embeddings after the caller has been authenticated. */
-export type EmbeddingError =
-  | InvalidRequest
-  | UnsupportedParameter
-  | InvalidModel
-  | InvalidCallName
-  | InvalidEndUserId
-  | InsufficientCredits
-  | BudgetExceeded
-  | ModelNotAllowed
-  | IdempotencyConflict
-  | RateLimitExceeded
-  | RequestTooLarge
-  | InternalError
+export type EmbeddingError = ChatError

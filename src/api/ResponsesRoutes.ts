@@ -15,19 +15,7 @@ export const ResponsesRoutes = HttpApiGroup.make("responses")
       headers: ChatHeaders,
       payload: ResponsesRequest,
       success: [ResponsesObject, HttpApiSchema.StreamSse({ data: ResponsesEvent })],
-      error: [
-        Errors.InvalidRequest,
-        Errors.InvalidModel,
-        Errors.InvalidCallName,
-        Errors.InvalidEndUserId,
-        Errors.UnsupportedParameter,
-        Errors.InsufficientCredits,
-        Errors.BudgetExceeded,
-        Errors.ModelNotAllowed,
-        Errors.RequestTimeout,
-        Errors.IdempotencyConflict,
-        Errors.RequestTooLarge
-      ]
+      error: Errors.modelRequestErrors
     }).annotateMerge(
       documented({
         summary: "Create a response",
