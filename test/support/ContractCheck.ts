@@ -140,7 +140,7 @@ export const contractFault = (answer: SentAnswer, serviceName = "svc"): string |
   const path = answer.path.split("?")[0] ?? ""
   const isDocument = Object.values<string>(documentPaths).includes(path) && (status === 200 || status === 304)
   // A preflight of CORS is for the browser: it has headers and no body.
-  const isPreflight = method === "OPTIONS" && status === 204 && path.startsWith("/v1/") && body === ""
+  const isPreflight = method === "OPTIONS" && status === 204 && /^\/+v1\//i.test(path) && body === ""
   if (method === "HEAD" || isDocument || isPreflight) return undefined
   const endpoint = declared.find(({ method: known, pattern }) => known === method && pattern.test(path))
   if (contentType.startsWith("text/event-stream")) {

@@ -25,7 +25,7 @@ export interface CrossOrigin {
   readonly headersFor: (request: HttpServerRequest.HttpServerRequest) => ResponseHeaderRecord
 }
 
-const publicPath = "/v1/"
+const publicPath = /^\/+v1\//i
 
 /** More than the routes have, so that a page can read the error of a route that knows another method. */
 const methods = "GET, HEAD, POST, PUT, PATCH, DELETE"
@@ -73,7 +73,7 @@ export const makeCrossOrigin = ({ corsOrigins, serviceName }: CrossOriginOptions
     return origin !== undefined && corsOrigins.has(origin) ? { ...vary, "access-control-allow-origin": origin } : vary
   }
   const headersFor: CrossOrigin["headersFor"] = ({ headers, url }) =>
-    url.startsWith(publicPath) ? { ...allowed(headers["origin"]), "access-control-expose-headers": exposed } : {}
+    publicPath.test(url) ? { ...allowed(headers["origin"]), "access-control-expose-headers": exposed } : {}
   const preflight: CrossOrigin["preflight"] = (request) =>
     isPreflight(request) ? HttpServerResponse.empty({ status: 204, headers: preflightHeaders(request) }) : undefined
   return { preflight, headersFor }
@@ -81,7 +81,7 @@ export const makeCrossOrigin = ({ corsOrigins, serviceName }: CrossOriginOptions
 
 const isPreflight = ({ headers, method, url }: HttpServerRequest.HttpServerRequest): boolean =>
   method === "OPTIONS" &&
-  url.startsWith(publicPath) &&
+  publicPath.test(url) &&
   headers["origin"] !== undefined &&
   headers["access-control-request-method"] !== undefined
 

@@ -16,10 +16,13 @@ const routes: ReadonlyArray<Route> = [
   ...Object.values(documentPaths).map((path) => ({ method: "GET", path }))
 ]
 
-const patterns = routes.map((route) => ({
-  ...route,
-  pattern: new RegExp(`^${route.path.replaceAll(".", "\\.").replaceAll(/:[^/]+/g, "[^/]+")}$`)
-}))
+/** The router takes small and capital letters as the same, and several slashes, also at the end, as one. */
+const patternOf = (path: string): RegExp => {
+  const segments = path.split("/").map((one) => (one.startsWith(":") ? "[^/]+" : one.replaceAll(".", "\\.")))
+  return new RegExp(`^${segments.join("/+")}/*$`, "i")
+}
+
+const patterns = routes.map((route) => ({ ...route, pattern: patternOf(route.path) }))
 
 /** Longer paths are not looked at. */
 const maxPathLength = 1_024

@@ -58,8 +58,8 @@ export const messageErrorBody = ({ code, message }: CodedError, id: RequestId) =
 
 /** True on the routes of Anthropic's API. A list of models is one of them where the client says so. */
 export const expectsMessageErrors = ({ headers, url }: HttpServerRequest.HttpServerRequest): boolean =>
-  /^\/v1\/messages(?:[/?]|$)/.test(url) ||
-  (headers["anthropic-version"] !== undefined && /^\/v1\/models(?:[/?]|$)/.test(url))
+  /^\/+v1\/+messages(?:[/?]|$)/i.test(url) ||
+  (headers["anthropic-version"] !== undefined && /^\/+v1\/+models(?:[/?]|$)/i.test(url))
 
 /** The same response with its error, if it is one, in this shape, and with the header by which SDKs name a request. */
 export const asMessageResponse = (
