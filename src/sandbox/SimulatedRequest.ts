@@ -66,6 +66,21 @@ export interface SimulatedRequest {
   readonly stopSequences: ReadonlyArray<string>
 }
 
+/** What only conversations have, as it is in a request that is none. */
+export const noConversation = {
+  stream: false,
+  cacheBreakpoints: [],
+  toolResult: undefined,
+  imageCount: 0,
+  tools: [],
+  toolChoice: "none",
+  parallelToolCalls: false,
+  responseSchema: undefined,
+  reasons: false,
+  maxTokens: undefined,
+  stopSequences: []
+} satisfies Partial<SimulatedRequest>
+
 const jsonInstruction = /\bone JSON object\b(?:.*\bJSON Schema: (\{.*\}))?/s
 const decodeSchema = Schema.decodeUnknownOption(Schema.fromJsonString(Schema.Record(Schema.String, Schema.Unknown)))
 

@@ -5,7 +5,7 @@
 import { Result, Schema } from "effect"
 
 import catalog from "../../../catalog/catalog.json" with { type: "json" }
-import type { SimulatedRequest } from "../../SimulatedRequest.ts"
+import { noConversation, type SimulatedRequest } from "../../SimulatedRequest.ts"
 
 const Tokens = Schema.NonEmptyArray(Schema.Int)
 const Request = Schema.Struct({
@@ -49,22 +49,12 @@ export const readRequest = (body: unknown, _target: string, account = ""): Resul
     return Result.fail(`Invalid value for 'dimensions' = ${asked}.`)
   const text = input.map((one) => (typeof one === "string" ? one : one.join(" "))).join("\n")
   return Result.succeed({
+    ...noConversation,
     model,
-    stream: false,
     messageCount: input.length,
     promptText: text,
-    cacheBreakpoints: [],
     lastUserText: text,
-    toolResult: undefined,
-    imageCount: 0,
     audioCount: 0,
-    embedding: { inputs: input, dimensions: asked ?? usual, isBase64: encoding_format === "base64" },
-    tools: [],
-    toolChoice: "none",
-    parallelToolCalls: false,
-    responseSchema: undefined,
-    reasons: false,
-    maxTokens: undefined,
-    stopSequences: []
+    embedding: { inputs: input, dimensions: asked ?? usual, isBase64: encoding_format === "base64" }
   })
 }

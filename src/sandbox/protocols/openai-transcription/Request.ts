@@ -5,7 +5,7 @@
 import { Result } from "effect"
 
 import { audioExtensions } from "../../../domain/Transcription.ts"
-import type { SimulatedRequest } from "../../SimulatedRequest.ts"
+import { noConversation, type SimulatedRequest } from "../../SimulatedRequest.ts"
 
 const fields = ["model", "file", "language", "prompt", "temperature", "response_format"]
 /** The fields that a provider with a form of its own does not know, by account. */
@@ -25,23 +25,13 @@ export const readRequest = (body: unknown, _target: string, account = ""): Resul
   if (fault !== undefined) return Result.fail(fault)
   const prompt = textIn(body, "prompt") ?? ""
   return Result.succeed({
+    ...noConversation,
     model: textIn(body, "model") ?? "",
-    stream: false,
     messageCount: 1,
     promptText: prompt,
-    cacheBreakpoints: [],
     lastUserText: prompt,
-    toolResult: undefined,
-    imageCount: 0,
     audioCount: 1,
-    recording: { bytes: file.size, extension, language: textIn(body, "language"), account },
-    tools: [],
-    toolChoice: "none",
-    parallelToolCalls: false,
-    responseSchema: undefined,
-    reasons: false,
-    maxTokens: undefined,
-    stopSequences: []
+    recording: { bytes: file.size, extension, language: textIn(body, "language"), account }
   })
 }
 
