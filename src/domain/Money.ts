@@ -14,7 +14,8 @@ export const picodollars = Brand.nominal<Picodollars>()
 export const zero = picodollars(0n)
 
 const picodollarsPerUsd = 1_000_000_000_000n
-const usdDecimals = 12
+/** A dollar has so many decimals in picodollars. */
+export const usdDecimals = 12
 
 /** The largest amount of one hold, charge or grant: the sum of two of them still fits into PostgreSQL's BIGINT. */
 export const maximum = picodollars(9_000_000_000_000_000_000n / 2n)

@@ -2,27 +2,24 @@
  * Reads and checks the body of a chat request, in the order that the contract gives to its errors. Every error names
  * the field and the rule, and none of them quotes the conversation.
  */
-import { Exit, Option, Result, Schema, Struct } from "effect"
+import { Result, Schema, Struct } from "effect"
 import * as SchemaJITCompiler from "effect/schema/SchemaJITCompiler"
 
 import { ChatCompletionRequest as Wire } from "../../api/ChatRequest.ts"
-import { InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
-import type { JsonObject } from "../../domain/JsonObject.ts"
+import { InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
+import { isAbsent, type JsonObject } from "../../domain/JsonObject.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
+import { decodedBody, fieldsIn, modelIsNoText, modelIsText } from "../completion/BodyFields.ts"
 import { choicesFrom, type Chosen, serviceNameOf } from "../completion/ChoicesFromWire.ts"
 import type { BodyError, RequestContext } from "../completion/ClientProtocol.ts"
 import { badCallName, badContext } from "../completion/ContextChecks.ts"
-import { parseJsonObject } from "../edge/JsonBody.ts"
-import { firstIssue } from "../edge/SchemaIssues.ts"
 import { badCacheControl } from "./CacheControlFromWire.ts"
 import { chatInputOf } from "./ChatInputFromWire.ts"
 import { ignoredParameters } from "./IgnoredParameters.ts"
 
 /** Parses, checks and translates a body. */
-export const readChatBody = (text: string, context: RequestContext): Result.Result<ChatInput, BodyError> => {
-  const parsed = Result.mapError(parseJsonObject(text), ({ message }) => InvalidRequest.of(message))
-  return Result.flatMap(parsed, (fields) => check(fields, context))
-}
+export const readChatBody = (text: string, context: RequestContext): Result.Result<ChatInput, BodyError> =>
+  Result.flatMap(fieldsIn(text), (fields) => check(fields, context))
 
 const check = (fields: JsonObject, context: RequestContext): Result.Result<ChatInput, BodyError> => {
   const error = unsupportedParameter(fields) ?? badCallName(fields["metadata"]) ?? badContext(context)
@@ -31,17 +28,14 @@ const check = (fields: JsonObject, context: RequestContext): Result.Result<ChatI
 }
 
 const decoded = (fields: JsonObject, context: RequestContext, chosen: Chosen): Result.Result<ChatInput, BodyError> => {
-  // A model that is not text is reported last, as an unknown model would be.
-  const modelIsText = fields["model"] === undefined || fields["model"] === null || typeof fields["model"] === "string"
-  const read = decode(modelIsText ? fields : { ...fields, model: null })
-  if (Exit.isFailure(read)) {
-    const issue = Option.flatMapNullishOr(Exit.findErrorOption(read), firstIssue)
-    return Result.fail(InvalidRequest.of(Option.getOrElse(issue, () => "The request body is not a valid chat request")))
-  }
-  const wire = read.value
+  const hasText = modelIsText(fields)
+  const exit = decode(hasText ? fields : { ...fields, model: null })
+  const read = decodedBody(exit, "The request body is not a valid chat request")
+  if (Result.isFailure(read)) return Result.fail(read.failure)
+  const wire = read.success
   const inconsistent = badToolReferences(wire) ?? badCacheControl(wire)
   if (inconsistent !== undefined) return Result.fail(InvalidRequest.of(inconsistent))
-  if (!modelIsText) return Result.fail(InvalidModel.of("model must be the id of a model, as text"))
+  if (!hasText) return Result.fail(modelIsNoText())
   const input = { ...chatInputOf(wire, context), ...chosen }
   const ignored = ignoredParameters(fields, serviceNameOf(context.autoModel), readMembers)
   return Result.succeed(ignored.length === 0 ? input : { ...input, ignored })
@@ -56,8 +50,6 @@ const decode = Schema.decodeUnknownExit(Parameters)
 
 const readMembers: ReadonlySet<string> = new Set(Object.keys(Parameters.fields))
 
-const isGiven = (value: unknown): boolean => value !== undefined && value !== null
-
 const unsupportedParameters = ["audio", "web_search_options", "functions", "function_call"] as const
 
 const unsupportedParameter = (fields: JsonObject): UnsupportedParameter | undefined => {
@@ -65,7 +57,7 @@ const unsupportedParameter = (fields: JsonObject): UnsupportedParameter | undefi
     return UnsupportedParameter.of("n must be 1 or omitted: exactly one choice is returned")
   }
   for (const name of unsupportedParameters) {
-    if (isGiven(fields[name])) return UnsupportedParameter.of(`${name} is not supported${alternatives[name] ?? ""}`)
+    if (!isAbsent(fields[name])) return UnsupportedParameter.of(`${name} is not supported${alternatives[name] ?? ""}`)
   }
   const modalities = fields["modalities"]
   return Array.isArray(modalities) && modalities.includes("audio")

@@ -3,15 +3,15 @@
  * itself, the same for every chat endpoint. A preference that this gateway does not know is refused by its name: it is
  * never ignored, because a client that names one relies on it.
  */
-import { Exit, Option, Result, Schema } from "effect"
+import { Result, Schema } from "effect"
 
 import { choiceFields } from "../../api/ChoiceFields.ts"
 import { InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
 import type { Choices, ProviderChoices } from "../../domain/Choices.ts"
-import type { JsonObject } from "../../domain/JsonObject.ts"
-import { type Picodollars, picodollars } from "../../domain/Money.ts"
+import { isAbsent, isPlainObject, type JsonObject } from "../../domain/JsonObject.ts"
+import { type Picodollars, picodollars, usdDecimals } from "../../domain/Money.ts"
 import type { ChatInput } from "../../gateway/ChatCall.ts"
-import { firstIssue } from "../edge/SchemaIssues.ts"
+import { decodedBody } from "./BodyFields.ts"
 
 export type ChoiceError = InvalidModel | InvalidRequest | UnsupportedParameter
 
@@ -32,20 +32,20 @@ export const choicesFrom = (fields: JsonObject, autoModel: string): Result.Resul
   const { models, provider } = fields
   const svc = fields[service]
   if (isAbsent(models) && isAbsent(provider) && isAbsent(svc)) return Result.succeed(nothingChosen)
-  if (!isAbsent(svc) && !isRecord(svc)) return Result.fail(InvalidRequest.of(`${service}: Expected an object`))
+  if (!isAbsent(svc) && !isPlainObject(svc)) return Result.fail(InvalidRequest.of(`${service}: Expected an object`))
   const unsupported = unknownIn("provider", provider, providerMembers) ?? unknownIn(service, svc, serviceMembers)
   if (unsupported !== undefined) return Result.fail(UnsupportedParameter.of(unsupported))
-  const decoded = decode({ models: models ?? null, provider: provider ?? null, svc: svc ?? null })
-  if (Exit.isFailure(decoded)) {
-    const issue = Option.flatMapNullishOr(Exit.findErrorOption(decoded), firstIssue)
-    const message = Option.getOrElse(issue, () => "The request body is not a valid chat request")
+  const wire = { models: models ?? null, provider: provider ?? null, svc: svc ?? null }
+  const decoded = decodedBody(decode(wire), "The request body is not a valid chat request")
+  if (Result.isFailure(decoded)) {
+    const { message } = decoded.failure.error
     return Result.fail(InvalidRequest.of(message.replace(/^svc\b/, service)))
   }
-  const misplaced = (decoded.value.models ?? []).findIndex(
+  const misplaced = (decoded.success.models ?? []).findIndex(
     (name, index) => name === autoModel && (index > 0 || !isAbsent(fields["model"]))
   )
   return misplaced === -1
-    ? Result.succeed(toChosen(decoded.value, autoModel))
+    ? Result.succeed(toChosen(decoded.success, autoModel))
     : Result.fail(InvalidModel.of(`models[${misplaced}]: ${autoModel} can only be the first model`))
 }
 
@@ -71,17 +71,12 @@ export const withChoices = (
     return { ...input, ...chosen, model: isAbsent(fields["model"]) ? first : input.model }
   })
 
-const isAbsent = (value: unknown): value is null | undefined => value === undefined || value === null
-
 type Members = { readonly [name: string]: "known" | "ignored" | ((value: unknown) => string | undefined) }
 
 /** An empty list, false and the like ask for nothing. */
 const asksForNothing = (value: unknown): boolean => value === false || (Array.isArray(value) && value.length === 0)
 
 const unknownFacts = (why: string) => (value: unknown) => (asksForNothing(value) ? undefined : why)
-
-const isRecord = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
 
 const providerMembers: Members = {
   order: "known",
@@ -92,12 +87,12 @@ const providerMembers: Members = {
   zdr: "known",
   require_parameters: "known",
   sort: (sort) => {
-    if (!isRecord(sort)) return undefined
+    if (!isPlainObject(sort)) return undefined
     const partition = sort["partition"]
     return isAbsent(partition) || partition === "model" ? undefined : ".partition other than model is not supported"
   },
   max_price: (prices) => {
-    if (!isRecord(prices)) return undefined
+    if (!isPlainObject(prices)) return undefined
     const unknown = Object.keys(prices).find((name) => !knownPrices.has(name) && !isAbsent(prices[name]))
     return unknown === undefined ? undefined : `.${unknown} is not supported`
   },
@@ -121,7 +116,7 @@ const serviceMembers: Members = {
 
 /** The first member of an object that asks for what is not supported. */
 const unknownIn = (path: string, object: unknown, members: Members): string | undefined => {
-  if (!isRecord(object)) return undefined
+  if (!isPlainObject(object)) return undefined
   for (const [name, value] of Object.entries(object)) {
     if (isAbsent(value)) continue
     const member = Object.hasOwn(members, name) ? members[name] : " is not supported"
@@ -180,10 +175,7 @@ const usdOf = (usd: number | string | null | undefined): Picodollars | undefined
   if (isAbsent(usd)) return undefined
   const [mantissa = "0", exponent = "0"] = String(usd).split("e")
   const [whole = "0", fraction = ""] = mantissa.split(".")
-  const shift = picodollarDigits + Number(exponent) - fraction.length
+  const shift = usdDecimals + Number(exponent) - fraction.length
   const digits = BigInt(whole + fraction)
   return picodollars(shift >= 0 ? digits * 10n ** BigInt(shift) : digits / 10n ** BigInt(-shift))
 }
-
-/** A dollar has so many decimals in picodollars. */
-const picodollarDigits = 12

@@ -17,14 +17,24 @@ export const badCallName = (metadata: unknown): InvalidCallName | undefined => {
     : InvalidCallName.of(labelRule("metadata.call_name", maxCallNameLength))
 }
 
+/** The label `call_name` of `metadata` that `badCallName` has passed. */
+export const callNameIn = (metadata: unknown): string | undefined => {
+  const name: unknown =
+    typeof metadata === "object" && metadata !== null ? Reflect.get(metadata, "call_name") : undefined
+  return typeof name === "string" ? name : undefined
+}
+
+/** Of the header for the end user. */
+export const badEndUser = (header: string | undefined): InvalidEndUserId | undefined =>
+  header === undefined || isLabel(header, maxEndUserIdLength)
+    ? undefined
+    : InvalidEndUserId.of(labelRule("x-end-user-id", maxEndUserIdLength))
+
 /** Of the headers for the session and for the end user. */
 export const badContext = ({
   endUserHeader,
   sessionHeader
-}: RequestContext): InvalidRequest | InvalidEndUserId | undefined => {
-  if (sessionHeader !== undefined && !hasAtMostCharacters(sessionHeader, maxSessionIdLength))
-    return InvalidRequest.of(`x-session-id must have at most ${maxSessionIdLength} characters`)
-  return endUserHeader === undefined || isLabel(endUserHeader, maxEndUserIdLength)
-    ? undefined
-    : InvalidEndUserId.of(labelRule("x-end-user-id", maxEndUserIdLength))
-}
+}: RequestContext): InvalidRequest | InvalidEndUserId | undefined =>
+  sessionHeader !== undefined && !hasAtMostCharacters(sessionHeader, maxSessionIdLength)
+    ? InvalidRequest.of(`x-session-id must have at most ${maxSessionIdLength} characters`)
+    : badEndUser(endUserHeader)

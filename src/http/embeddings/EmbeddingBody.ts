@@ -4,18 +4,14 @@
  */
 import { Result } from "effect"
 
-import {
-  InvalidCallName,
-  InvalidEndUserId,
-  InvalidModel,
-  InvalidRequest,
-  UnsupportedParameter
-} from "../../api/Errors.ts"
+import { InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
 import { type EmbeddingInput, type EmbeddingRequest, maxEmbeddingInputs } from "../../domain/Embedding.ts"
-import type { JsonObject } from "../../domain/JsonObject.ts"
+import { isAbsent, isPlainObject, type JsonObject } from "../../domain/JsonObject.ts"
+import { fieldsIn } from "../completion/BodyFields.ts"
 import { choicesFrom } from "../completion/ChoicesFromWire.ts"
-import { parseJsonObject } from "../edge/JsonBody.ts"
-import { isLabel, labelRule, maxCallNameLength, maxEndUserIdLength } from "../edge/RequestLabels.ts"
+import type { BodyError } from "../completion/ClientProtocol.ts"
+import { badCallName, badEndUser, callNameIn } from "../completion/ContextChecks.ts"
+import { isLabel, maxEndUserIdLength } from "../edge/RequestLabels.ts"
 
 /** How vectors are encoded in the answer. */
 export type EncodingFormat = "float" | "base64"
@@ -29,13 +25,6 @@ export interface EmbeddingBody {
   readonly endUserId: string | undefined
 }
 
-export type EmbeddingBodyError =
-  | InvalidRequest
-  | InvalidModel
-  | InvalidCallName
-  | InvalidEndUserId
-  | UnsupportedParameter
-
 export interface EmbeddingContext {
   /** `<service>-auto`, of which `<service>` is also a member of bodies. */
   readonly autoModel: string
@@ -46,13 +35,15 @@ export interface EmbeddingContext {
 export const readEmbeddingBody = (
   text: string,
   { autoModel, endUserHeader }: EmbeddingContext
-): Result.Result<EmbeddingBody, EmbeddingBodyError> =>
+): Result.Result<EmbeddingBody, BodyError> =>
   Result.gen(function* () {
-    const fields = yield* Result.mapError(parseJsonObject(text), ({ message }) => InvalidRequest.of(message))
+    const fields = yield* fieldsIn(text)
     yield* withoutChoices(fields, autoModel)
     const metadata = yield* metadataIn(fields)
-    const callName = yield* callNameIn(metadata)
-    const endUserId = yield* endUserIn(fields, metadata, endUserHeader)
+    const error = badCallName(metadata) ?? badEndUser(endUserHeader)
+    if (error !== undefined) return yield* Result.fail(error)
+    const callName = callNameIn(metadata)
+    const endUserId = endUserHeader ?? endUserIn(fields, metadata)
     const inputs = yield* inputsIn(fields["input"])
     const dimensions = yield* dimensionsIn(fields["dimensions"])
     const format = yield* formatIn(fields["encoding_format"])
@@ -73,43 +64,24 @@ const withoutChoices = (fields: JsonObject, autoModel: string) =>
     return Result.fail(UnsupportedParameter.of(`${name} is not supported: only chats choose models and providers`))
   })
 
-const isOmitted = (value: unknown): value is undefined | null => value === undefined || value === null
-
 const metadataIn = ({ metadata }: JsonObject): Result.Result<JsonObject, InvalidRequest> => {
-  if (isOmitted(metadata)) return Result.succeed({})
-  return typeof metadata === "object" && !Array.isArray(metadata)
-    ? // A value that is neither a primitive nor an array is an object.
-      Result.succeed(metadata as JsonObject)
-    : invalid("metadata must be an object")
+  if (isAbsent(metadata)) return Result.succeed({})
+  return isPlainObject(metadata) ? Result.succeed(metadata) : invalid("metadata must be an object")
 }
 
-const callNameIn = ({ call_name: name }: JsonObject): Result.Result<string | undefined, InvalidCallName> => {
-  if (isOmitted(name)) return Result.succeed(undefined)
-  return isLabel(name, maxCallNameLength)
-    ? Result.succeed(name)
-    : Result.fail(InvalidCallName.of(labelRule("metadata.call_name", maxCallNameLength)))
-}
-
-/** Only the header is refused for what is no label: the others may be there for somebody else. */
-const endUserIn = (
-  { user }: JsonObject,
-  { end_user_id: id }: JsonObject,
-  header: string | undefined
-): Result.Result<string | undefined, InvalidEndUserId> => {
-  if (header !== undefined && !isLabel(header, maxEndUserIdLength))
-    return Result.fail(InvalidEndUserId.of(labelRule("x-end-user-id", maxEndUserIdLength)))
-  return Result.succeed(header ?? [id, user].find((value) => isLabel(value, maxEndUserIdLength)))
-}
+/** What is no label counts as none: it may be there for somebody else. */
+const endUserIn = ({ user }: JsonObject, { end_user_id: id }: JsonObject): string | undefined =>
+  [id, user].find((value) => isLabel(value, maxEndUserIdLength))
 
 const dimensionsIn = (value: unknown): Result.Result<number | undefined, InvalidRequest> => {
-  if (isOmitted(value)) return Result.succeed(undefined)
+  if (isAbsent(value)) return Result.succeed(undefined)
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 1
     ? Result.succeed(value)
     : invalid("dimensions must be a whole number of at least 1")
 }
 
 const formatIn = (value: unknown): Result.Result<EncodingFormat, InvalidRequest> => {
-  if (isOmitted(value)) return Result.succeed("float")
+  if (isAbsent(value)) return Result.succeed("float")
   return value === "float" || value === "base64"
     ? Result.succeed(value)
     : invalid("encoding_format must be float or base64")
@@ -121,7 +93,7 @@ const isToken = (value: unknown): value is number =>
   typeof value === "number" && Number.isSafeInteger(value) && value >= 0
 
 const inputsIn = (value: unknown): Result.Result<EmbeddingRequest["inputs"], InvalidRequest> => {
-  if (isOmitted(value)) return invalid("input is missing")
+  if (isAbsent(value)) return invalid("input is missing")
   if (typeof value === "string") return value === "" ? invalid("input is empty") : Result.succeed([value])
   if (!Array.isArray(value)) return invalid(inputRule)
   const list: ReadonlyArray<unknown> = value

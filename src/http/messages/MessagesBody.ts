@@ -2,17 +2,16 @@
  * Reads and checks the body of a request in Anthropic's form. What no target of the gateway can be given is refused by
  * its name; what only steers how Anthropic itself works is left out, and named in the answer.
  */
-import { Exit, Option, Result, Schema } from "effect"
+import { Exit, Result, Schema } from "effect"
 
-import { InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
+import { InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
 import { MessagesRequest, MessageTokensRequest } from "../../api/MessagesRequest.ts"
 import type { JsonObject } from "../../domain/JsonObject.ts"
 import { cacheTtlOf, type WireCacheControl } from "../chat/CacheControlFromWire.ts"
+import { decodedBody, fieldsIn, modelIsNoText, modelIsText } from "../completion/BodyFields.ts"
 import { serviceNameOf, withChoices } from "../completion/ChoicesFromWire.ts"
 import type { BodyError, ReadBody, RequestContext } from "../completion/ClientProtocol.ts"
-import { badCallName, badContext } from "../completion/ContextChecks.ts"
-import { parseJsonObject } from "../edge/JsonBody.ts"
-import { firstIssue } from "../edge/SchemaIssues.ts"
+import { badCallName, badContext, callNameIn } from "../completion/ContextChecks.ts"
 import type { MessagesAsked } from "./MessageAnswer.ts"
 import { askedOf, messagesInputOf } from "./MessagesInput.ts"
 import { leftOutOf, unsupportedIn } from "./RefusedMembers.ts"
@@ -28,7 +27,7 @@ export const readMessagesBody = (
   context: RequestContext,
   reader: MessagesReader
 ): Result.Result<ReadBody<MessagesAsked>, BodyError> =>
-  Result.flatMap(parsed(text), (fields) => check(fields, context, reader, decodeMessages))
+  Result.flatMap(fieldsIn(text), (fields) => check(fields, context, reader, decodeMessages))
 
 /** The same for a body whose tokens are counted: it needs no `max_tokens`. */
 export const readMessageTokensBody = (
@@ -36,15 +35,13 @@ export const readMessageTokensBody = (
   context: RequestContext,
   reader: MessagesReader
 ): Result.Result<ReadBody<MessagesAsked>, BodyError> =>
-  Result.flatMap(parsed(text), (fields) => check(fields, context, reader, decodeTokens))
-
-const parsed = (text: string) => Result.mapError(parseJsonObject(text), ({ message }) => InvalidRequest.of(message))
+  Result.flatMap(fieldsIn(text), (fields) => check(fields, context, reader, decodeTokens))
 
 type Decode = (fields: JsonObject) => Exit.Exit<MessagesRequest, Schema.SchemaError>
 
 const decodeMessages: Decode = Schema.decodeUnknownExit(MessagesRequest)
-const decodeTokens: Decode = (fields) =>
-  Exit.map(Schema.decodeUnknownExit(MessageTokensRequest)(fields), (wire) => ({ ...wire, max_tokens: 1 }))
+const decodeCounted = Schema.decodeUnknownExit(MessageTokensRequest)
+const decodeTokens: Decode = (fields) => Exit.map(decodeCounted(fields), (wire) => ({ ...wire, max_tokens: 1 }))
 
 const check = (
   fields: JsonObject,
@@ -56,29 +53,17 @@ const check = (
   if (unsupported !== undefined) return Result.fail(UnsupportedParameter.of(unsupported))
   const error = badCallName(fields["metadata"]) ?? badContext(context)
   if (error !== undefined) return Result.fail(error)
-  // A model that is not text is reported last, as an unknown model would be.
-  const { model } = fields
-  const modelIsText = model === undefined || model === null || typeof model === "string"
-  const decoded = decode(modelIsText ? fields : { ...fields, model: null })
-  if (Exit.isFailure(decoded)) {
-    const issue = Option.flatMapNullishOr(Exit.findErrorOption(decoded), firstIssue)
-    return Result.fail(InvalidRequest.of(Option.getOrElse(issue, () => "The request body is not a valid request")))
-  }
-  const wire = decoded.value
+  const hasText = modelIsText(fields)
+  const decoded = decodedBody(decode(hasText ? fields : { ...fields, model: null }))
+  if (Result.isFailure(decoded)) return Result.fail(decoded.failure)
+  const wire = decoded.success
   const inconsistent = badToolReferences(wire) ?? badCacheControl(wire)
   if (inconsistent !== undefined) return Result.fail(InvalidRequest.of(inconsistent))
-  if (!modelIsText) return Result.fail(InvalidModel.of("model must be the id of a model, as text"))
+  if (!hasText) return Result.fail(modelIsNoText())
   const dropped = leftOutOf(fields, serviceNameOf(context.autoModel))
-  const input = messagesInputOf(wire, { context, callName: callNameIn(fields), dropped, resolve })
+  const input = messagesInputOf(wire, { context, callName: callNameIn(fields["metadata"]), dropped, resolve })
   const asked = askedOf(wire)
   return Result.map(withChoices(input, fields, context.autoModel), (chosen) => ({ input: chosen, asked }))
-}
-
-/** A label that has been checked. */
-const callNameIn = ({ metadata }: JsonObject): string | undefined => {
-  const name: unknown =
-    typeof metadata === "object" && metadata !== null ? Reflect.get(metadata, "call_name") : undefined
-  return typeof name === "string" ? name : undefined
 }
 
 /** A tool result must answer an earlier call, and a forced tool must be among the tools. */

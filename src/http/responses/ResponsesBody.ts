@@ -2,18 +2,17 @@
  * Reads and checks the body of a request for a response, in the order that chat requests are checked in. What needs a
  * server that keeps responses, or that runs tools itself, is refused by its name.
  */
-import { Exit, Option, Result, Schema } from "effect"
+import { Result, Schema } from "effect"
 
-import { InvalidModel, InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
+import { InvalidRequest, UnsupportedParameter } from "../../api/Errors.ts"
 import type { ResponsesInputItem } from "../../api/ResponsesItems.ts"
 import { ResponsesRequest as Wire } from "../../api/ResponsesRequest.ts"
 import type { JsonObject } from "../../domain/JsonObject.ts"
 import { ignoredParameters } from "../chat/IgnoredParameters.ts"
+import { decodedBody, fieldsIn, modelIsNoText, modelIsText } from "../completion/BodyFields.ts"
 import { serviceNameOf, withChoices } from "../completion/ChoicesFromWire.ts"
 import type { BodyError, ReadBody, RequestContext } from "../completion/ClientProtocol.ts"
 import { badCallName, badContext } from "../completion/ContextChecks.ts"
-import { parseJsonObject } from "../edge/JsonBody.ts"
-import { firstIssue } from "../edge/SchemaIssues.ts"
 import { type ClientTools, clientToolsOf, functionName } from "./ClientTools.ts"
 import type { ReasoningBlocks } from "./InputItems.ts"
 import { decodedDetails } from "./ReasoningEnvelope.ts"
@@ -25,10 +24,8 @@ import { isLeftOut, unsupportedMember } from "./UnsupportedMembers.ts"
 export const readResponsesBody = (
   text: string,
   context: RequestContext
-): Result.Result<ReadBody<ResponsesAsked>, BodyError> => {
-  const parsed = Result.mapError(parseJsonObject(text), ({ message }) => InvalidRequest.of(message))
-  return Result.flatMap(parsed, (fields) => check(fields, context))
-}
+): Result.Result<ReadBody<ResponsesAsked>, BodyError> =>
+  Result.flatMap(fieldsIn(text), (fields) => check(fields, context))
 
 const check = (fields: JsonObject, context: RequestContext): Result.Result<ReadBody<ResponsesAsked>, BodyError> => {
   const unsupported = unsupportedMember(fields)
@@ -37,26 +34,23 @@ const check = (fields: JsonObject, context: RequestContext): Result.Result<ReadB
     badCallName(fields["metadata"]) ??
     badContext(context)
   if (error !== undefined) return Result.fail(error)
-  // A model that is not text is reported last, as an unknown model would be.
-  const modelIsText = fields["model"] === undefined || fields["model"] === null || typeof fields["model"] === "string"
+  const hasText = modelIsText(fields)
   const sentTools = Array.isArray(fields["tools"]) ? fields["tools"] : []
   const leftOut = sentTools.filter(isLeftOut)
-  const decoded = decode({
+  const exit = decode({
     ...fields,
     ...(leftOut.length > 0 && { tools: sentTools.filter((tool) => !isLeftOut(tool)) }),
-    ...(!modelIsText && { model: null })
+    ...(!hasText && { model: null })
   })
-  if (Exit.isFailure(decoded)) {
-    const issue = Option.flatMapNullishOr(Exit.findErrorOption(decoded), firstIssue)
-    return Result.fail(InvalidRequest.of(Option.getOrElse(issue, () => "The request body is not a valid request")))
-  }
-  const wire = decoded.value
+  const decoded = decodedBody(exit)
+  if (Result.isFailure(decoded)) return Result.fail(decoded.failure)
+  const wire = decoded.success
   const tools = clientToolsOf(wire.tools ?? [])
   const blocks = reasoningBlocks(wire.input)
   const inconsistent =
     badItems(wire.input) ?? (Result.isFailure(blocks) ? blocks.failure : undefined) ?? badTools(wire, tools)
   if (inconsistent !== undefined) return Result.fail(InvalidRequest.of(inconsistent))
-  if (!modelIsText) return Result.fail(InvalidModel.of("model must be the id of a model, as text"))
+  if (!hasText) return Result.fail(modelIsNoText())
   const input = responsesInputOf(wire, { tools, blocks: Result.getOrElse(blocks, () => noBlocks) }, context)
   const ignored = [
     ...leftOut.map(({ type }) => `tools.${type}=omitted`),
